@@ -1,0 +1,2 @@
+//! tidemark
+fn main() {}

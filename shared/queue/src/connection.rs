@@ -1,0 +1,80 @@
+//! One connection per execution environment, opened when first needed and thrown away after any doubt.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::Client;
+
+use crate::Error;
+
+/// A future that a [`Connect`] hands out.
+pub type ConnectFuture<'a> = Pin<Box<dyn Future<Output = Result<Client, Error>> + Send + 'a>>;
+
+/// Opens connections to the one database. The runtime crate does so with TLS and secrets, tests through a socket.
+///
+/// The returned client's connection task is already running.
+pub trait Connect: Send + Sync {
+    /// Opens a new connection within the implementation's own connect budget.
+    fn connect(&self) -> ConnectFuture<'_>;
+}
+
+/// The connection of one execution environment.
+///
+/// There is no pool: one invocation runs at a time. After a timeout, a cancellation or an I/O error the connection is
+/// dropped, because what is still on the wire belongs to a conversation nobody listens to any more.
+pub struct Connection {
+    connector: Arc<dyn Connect>,
+    client: Option<Client>,
+}
+
+impl Connection {
+    /// A connection that is opened when it is first used.
+    #[must_use]
+    pub fn new(connector: Arc<dyn Connect>) -> Self {
+        Self { connector, client: None }
+    }
+
+    /// The open client, opening it if needed.
+    ///
+    /// # Errors
+    /// What the connector says: unreachable, refused, too many connections.
+    pub async fn client(&mut self) -> Result<&mut Client, Error> {
+        let usable = self.client.as_ref().is_some_and(|client| !client.is_closed());
+        if !usable {
+            self.client = Some(self.connector.connect().await?);
+        }
+        self.client.as_mut().ok_or_else(|| Error::Unavailable { reason: "closed".to_owned() })
+    }
+
+    /// Whether a client is held that has not noticed a closed socket. After a thaw this may be wrong.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.client.as_ref().is_some_and(|client| !client.is_closed())
+    }
+
+    /// Throws the connection away; the next use opens a new one.
+    pub fn discard(&mut self) {
+        self.client = None;
+    }
+
+    /// Runs `work` on the client, at most for `limit`, and throws the connection away where it can no longer be trusted.
+    ///
+    /// # Errors
+    /// What `work` says; [`Error::Unavailable`] with reason `timeout` when `limit` passes first.
+    pub async fn run<T, F>(&mut self, limit: Duration, work: F) -> Result<T, Error>
+    where
+        F: AsyncFnOnce(&mut Client) -> Result<T, Error>,
+    {
+        let outcome = tokio::time::timeout(limit, async {
+            let client = self.client().await?;
+            work(client).await
+        })
+        .await
+        .unwrap_or_else(|_elapsed| Err(Error::Unavailable { reason: "timeout".to_owned() }));
+        if outcome.as_ref().is_err_and(Error::breaks_connection) {
+            self.discard();
+        }
+        outcome
+    }
+}

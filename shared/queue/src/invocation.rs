@@ -1,0 +1,131 @@
+//! What one invocation of a function is given, and what it answers.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use uuid::Uuid;
+
+/// How long before the function's own deadline the last step must have ended, so that its outcome can be recorded.
+pub const DEADLINE_MARGIN: Duration = Duration::from_millis(1_500);
+
+/// One invocation: who works, when the tick was planned, until when there is time.
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    /// Minted for this invocation; a warm process is not an identity.
+    pub worker_id: Uuid,
+    /// When the tick was planned, as RFC 3339, if the trigger said so. The database's clock decides whether it is late.
+    pub planned_at: Option<jiff::Timestamp>,
+    /// When this invocation began.
+    pub started: Instant,
+    /// When the platform ends the function; `None` where that is unknown.
+    pub deadline: Option<Instant>,
+    /// How long the invocation may stay for work that is on its way: about until the next tick. Zero: not at all.
+    pub linger: Duration,
+}
+
+impl Invocation {
+    /// A new invocation that begins now. `remaining` is what the platform leaves; a deadline in the past is unknown,
+    /// never spent, because some local runtimes send a constant of 1970.
+    #[must_use]
+    pub fn begin(planned_at: Option<jiff::Timestamp>, remaining: Option<Duration>, linger: Duration) -> Self {
+        let started = Instant::now();
+        Self { worker_id: Uuid::new_v4(), planned_at, started, deadline: remaining.map(|left| started + left), linger }
+    }
+
+    /// Time left before the deadline less the margin; `None` where the deadline is unknown.
+    #[must_use]
+    pub fn remaining(&self) -> Option<Duration> {
+        let deadline = self.deadline?;
+        Some(deadline.saturating_duration_since(Instant::now()).saturating_sub(DEADLINE_MARGIN))
+    }
+
+    /// Whether a whole step of `budget` still fits before the deadline.
+    #[must_use]
+    pub fn fits(&self, budget: Duration) -> bool {
+        self.remaining().is_none_or(|remaining| remaining >= budget)
+    }
+
+    /// Whether the invocation may still linger for work that is on its way.
+    #[must_use]
+    pub fn may_linger(&self) -> bool {
+        self.started.elapsed() < self.linger
+    }
+}
+
+/// How an invocation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Something was done.
+    Worked,
+    /// There was nothing to do.
+    Idle,
+    /// Another claim was under way.
+    Busy,
+    /// The settings row pauses this function.
+    Paused,
+    /// The tick was planned too long ago to be of use.
+    Late,
+    /// The database was busy or unreachable; the next tick tries again.
+    Unavailable,
+    /// A step failed; the failure is recorded with its run where that was possible.
+    Failed,
+}
+
+impl Outcome {
+    /// The word stored with the tick and logged.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Worked => "worked",
+            Self::Idle => "idle",
+            Self::Busy => "busy",
+            Self::Paused => "paused",
+            Self::Late => "late",
+            Self::Unavailable => "unavailable",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The small JSON answer of an invocation; it is logged as well.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    /// Name of the function.
+    pub function: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Runs that were taken a step further (claimed, computed or published).
+    pub succeeded: u64,
+    /// Runs that failed and were recorded as failed.
+    pub failed: u64,
+    /// Runs whose lease was lost on the way; nothing was changed for them.
+    pub lost: u64,
+    /// Expired leases that were recovered (claim only).
+    pub recovered: u64,
+    /// Pending jobs that were folded into the claimed ones (claim only).
+    pub absorbed: u64,
+    /// Wall-clock milliseconds of the invocation.
+    pub elapsed_ms: u64,
+    /// Code of the last error, where there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+}
+
+impl Summary {
+    /// A summary of a function that has done nothing yet.
+    #[must_use]
+    pub fn new(function: &'static str) -> Self {
+        Self {
+            function,
+            outcome: Outcome::Idle,
+            succeeded: 0,
+            failed: 0,
+            lost: 0,
+            recovered: 0,
+            absorbed: 0,
+            elapsed_ms: 0,
+            error_code: None,
+        }
+    }
+}
