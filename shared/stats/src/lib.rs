@@ -1,1 +1,32 @@
-//! To be written.
+//! Exercise statistics of one person: sets in, figures out.
+//!
+//! Everything here is a pure function of a [`History`]: no clock, no input or output, no binary floating point. Masses
+//! are whole multiples of 10⁻¹⁷ kg, which holds every typed kilogram and pound exactly; estimates are compared as
+//! fractions and rounded (half to even) only where they are written out.
+//!
+//! [`compute`] gives the rows of the published tables. The order of the input rows does not matter: sets are read in
+//! the order (local date, local time, workout id, position), and the rows come out in the order of their keys.
+//!
+//! What depends on today is left to the reader: [`current_streak`] derives it from stored dates, so that midnight
+//! needs no write.
+
+mod calendar;
+mod history;
+mod mass;
+mod names;
+mod one_rep_max;
+mod plates;
+mod streak;
+mod suspect;
+
+pub use calendar::{iso_week, week_of};
+pub use history::{Bodyweight, Exercise, History, InvalidHistory, LoadKind, Profile, Set, SetKind, Workout};
+pub use mass::{InvalidWeight, Kilograms, TypedWeight, Unit};
+pub use names::UnknownName;
+pub use one_rep_max::{ESTIMATE_REPS_MAX, Formula, OneRepMax, one_rep_max};
+pub use plates::nearest_step;
+pub use streak::current_streak;
+pub use suspect::{SUSPECT_REPS_ABOVE, SUSPECT_WEIGHT_KILOGRAMS_ABOVE, SUSPECT_WORKOUT_SECONDS_ABOVE};
+
+/// Version of the formulas. Raising it makes the stored figures of every person stale.
+pub const DEFINITION_VERSION: i32 = 1;
