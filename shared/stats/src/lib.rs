@@ -11,22 +11,40 @@
 //! needs no write.
 
 mod calendar;
+mod catalogue;
+mod exercise_stats;
 mod history;
+mod load;
 mod mass;
 mod names;
 mod one_rep_max;
 mod plates;
+mod projections;
+mod record;
+mod rep_max;
+mod set_chain;
+mod set_facts;
 mod streak;
+mod summary;
 mod suspect;
+mod tally;
+mod timeline;
+mod weekly;
 
 pub use calendar::{iso_week, week_of};
+pub use exercise_stats::ExerciseStats;
 pub use history::{Bodyweight, Exercise, History, InvalidHistory, LoadKind, Profile, Set, SetKind, Workout};
 pub use mass::{InvalidWeight, Kilograms, TypedWeight, Unit};
 pub use names::UnknownName;
 pub use one_rep_max::{ESTIMATE_REPS_MAX, Formula, OneRepMax, one_rep_max};
 pub use plates::nearest_step;
+pub use projections::{Projections, compute};
+pub use record::{Record, RecordKind, RecordValue};
+pub use rep_max::{REP_MAX_TABLE_REPS, RepMax};
 pub use streak::current_streak;
+pub use summary::{MonthlyTotals, Summary};
 pub use suspect::{SUSPECT_REPS_ABOVE, SUSPECT_WEIGHT_KILOGRAMS_ABOVE, SUSPECT_WORKOUT_SECONDS_ABOVE};
+pub use weekly::ExerciseWeek;
 
 /// Version of the formulas. Raising it makes the stored figures of every person stale.
 pub const DEFINITION_VERSION: i32 = 1;
