@@ -1,0 +1,78 @@
+-- Who may do what. The worker executes its transitions and touches no table; the application saves; the service role also
+-- writes the source by other roads and reads what is published; anon sees nothing at all.
+
+DO $lock_down$
+DECLARE
+    v_object record;
+BEGIN
+    FOR v_object IN
+        SELECT table_class.oid::regclass AS name
+        FROM pg_catalog.pg_class AS table_class
+        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = table_class.relnamespace
+        WHERE namespace.nspname IN ('public', 'tidemark')
+            AND table_class.relkind = 'r'
+            AND table_class.relowner = (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = 'tidemark_owner')
+    LOOP
+        -- On Supabase new tables of public are open to the application roles by default.
+        EXECUTE pg_catalog.format('REVOKE ALL ON TABLE %s FROM PUBLIC, anon, authenticated, service_role, tidemark_worker', v_object.name);
+        EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', v_object.name);
+    END LOOP;
+    FOR v_object IN
+        SELECT routine.oid::regprocedure AS name
+        FROM pg_catalog.pg_proc AS routine
+        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = routine.pronamespace
+        WHERE namespace.nspname IN ('public', 'tidemark')
+            AND routine.proowner = (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = 'tidemark_owner')
+    LOOP
+        EXECUTE pg_catalog.format('REVOKE ALL ON FUNCTION %s FROM PUBLIC, anon, authenticated, service_role, tidemark_worker', v_object.name);
+    END LOOP;
+END
+$lock_down$;
+REVOKE ALL ON SEQUENCE tidemark.generation FROM PUBLIC, anon, authenticated, service_role, tidemark_worker;
+
+GRANT EXECUTE ON FUNCTION
+    tidemark.begin_step_v1(text, integer),
+    tidemark.tick_end_v1(text, text),
+    tidemark.claim_v1(uuid, timestamptz),
+    tidemark.compute_take_v1(uuid, timestamptz),
+    tidemark.compute_hold_v1(bigint, integer, uuid),
+    tidemark.compute_stage_v1(bigint, integer, uuid, integer, integer, jsonb),
+    tidemark.publish_take_v1(uuid, timestamptz),
+    tidemark.publish_v1(bigint, integer, uuid),
+    tidemark.run_fail_v1(bigint, integer, uuid, text, text),
+    tidemark.run_phase_v1(bigint, integer, uuid),
+    tidemark.source_profile_v1(uuid),
+    tidemark.source_exercises_v1(uuid),
+    tidemark.source_workouts_v1(uuid),
+    tidemark.source_sets_v1(uuid),
+    tidemark.source_bodyweights_v1(uuid),
+    tidemark.source_dirty_v1(uuid, integer),
+    public.stats_projection_worker_status_v1()
+TO tidemark_worker;
+
+GRANT EXECUTE ON FUNCTION
+    public.save_workout_v1(uuid, jsonb),
+    public.edit_workout_v1(uuid, uuid, jsonb),
+    public.delete_workout_v1(uuid, uuid)
+TO authenticated, service_role;
+GRANT EXECUTE ON FUNCTION
+    public.stats_projection_worker_status_v1(),
+    public.request_stats_refresh(uuid[], boolean),
+    tidemark.import_workouts_v1(uuid, text, text, jsonb)
+TO service_role;
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON
+    public.training_profiles, public.exercises, public.workouts, public.workout_sets, public.bodyweight_log
+TO service_role;
+GRANT SELECT ON
+    public.user_exercise_stats, public.user_exercise_rep_maxes, public.user_exercise_stats_weekly, public.user_stats_summary
+TO service_role;
+CREATE POLICY service_role_everything ON public.training_profiles TO service_role USING (true) WITH CHECK (true);
+CREATE POLICY service_role_everything ON public.exercises TO service_role USING (true) WITH CHECK (true);
+CREATE POLICY service_role_everything ON public.workouts TO service_role USING (true) WITH CHECK (true);
+CREATE POLICY service_role_everything ON public.workout_sets TO service_role USING (true) WITH CHECK (true);
+CREATE POLICY service_role_everything ON public.bodyweight_log TO service_role USING (true) WITH CHECK (true);
+CREATE POLICY service_role_reads ON public.user_exercise_stats FOR SELECT TO service_role USING (true);
+CREATE POLICY service_role_reads ON public.user_exercise_rep_maxes FOR SELECT TO service_role USING (true);
+CREATE POLICY service_role_reads ON public.user_exercise_stats_weekly FOR SELECT TO service_role USING (true);
+CREATE POLICY service_role_reads ON public.user_stats_summary FOR SELECT TO service_role USING (true);
