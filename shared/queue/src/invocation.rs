@@ -128,4 +128,17 @@ impl Summary {
             error_code: None,
         }
     }
+    /// Takes an error into the summary: a busy or unreachable database ends the tick quietly, the next one tries again.
+    pub fn note_error(&mut self, error: &crate::Error) {
+        use crate::Error;
+        self.error_code = Some(error.code().to_owned());
+        let quiet = matches!(error, Error::Contended { .. } | Error::Unavailable { .. } | Error::Unknown)
+            || matches!(error, Error::Database { code, .. } if code == "57014");
+        self.outcome = if quiet { Outcome::Unavailable } else { Outcome::Failed };
+        if quiet {
+            tracing::warn!(tick.function = self.function, error.code = error.code(), "the tick ended early: {error}");
+        } else {
+            tracing::error!(tick.function = self.function, error.code = error.code(), "the tick failed: {error}");
+        }
+    }
 }

@@ -1,0 +1,1 @@
+SELECT tidemark.begin_step_v1($1, $2)

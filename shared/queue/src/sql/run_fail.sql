@@ -1,0 +1,1 @@
+SELECT tidemark.run_fail_v1($1, $2, $3, $4, $5)

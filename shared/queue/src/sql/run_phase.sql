@@ -1,0 +1,1 @@
+SELECT tidemark.run_phase_v1($1, $2, $3)

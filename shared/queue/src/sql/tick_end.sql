@@ -1,0 +1,1 @@
+SELECT tidemark.tick_end_v1($1, $2)

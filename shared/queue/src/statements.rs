@@ -1,0 +1,22 @@
+//! Every statement of this crate, one per file, so that a test can prepare each against the real schema.
+
+pub(crate) const BEGIN_STEP: &str = include_str!("sql/begin_step.sql");
+pub(crate) const CLAIM: &str = include_str!("sql/claim.sql");
+pub(crate) const COMPUTE_TAKE: &str = include_str!("sql/compute_take.sql");
+pub(crate) const PUBLISH_TAKE: &str = include_str!("sql/publish_take.sql");
+pub(crate) const RUN_FAIL: &str = include_str!("sql/run_fail.sql");
+pub(crate) const RUN_PHASE: &str = include_str!("sql/run_phase.sql");
+pub(crate) const STATUS: &str = include_str!("sql/status.sql");
+pub(crate) const TICK_END: &str = include_str!("sql/tick_end.sql");
+
+/// Name and text of every statement of this crate.
+pub const STATEMENTS: &[(&str, &str)] = &[
+    ("begin_step", BEGIN_STEP),
+    ("claim", CLAIM),
+    ("compute_take", COMPUTE_TAKE),
+    ("publish_take", PUBLISH_TAKE),
+    ("run_fail", RUN_FAIL),
+    ("run_phase", RUN_PHASE),
+    ("status", STATUS),
+    ("tick_end", TICK_END),
+];
