@@ -128,6 +128,13 @@ impl Summary {
             error_code: None,
         }
     }
+    /// Ends the invocation with `outcome`, unless it has done something before.
+    pub fn end_without_work(&mut self, outcome: Outcome) {
+        if self.outcome == Outcome::Idle {
+            self.outcome = outcome;
+        }
+    }
+
     /// Takes an error into the summary: a busy or unreachable database ends the tick quietly, the next one tries again.
     pub fn note_error(&mut self, error: &crate::Error) {
         use crate::Error;

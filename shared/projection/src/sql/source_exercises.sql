@@ -1,0 +1,2 @@
+SELECT exercise.id, exercise.name, exercise.load_kind, exercise.bodyweight_share, exercise.implements, exercise.merged_into
+FROM tidemark.source_exercises_v1($1) AS exercise
