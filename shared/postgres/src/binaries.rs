@@ -56,19 +56,17 @@ impl Binaries {
 
     /// Tries the folder as the account that will run the server: it may be closed to it, or made for another machine.
     fn try_in(directory: &Path, account: Account) -> Result<Self, String> {
-        for name in ["initdb", "postgres"] {
-            if !directory.join(name).is_file() {
-                return Err(format!("{} is missing", directory.join(name).display()));
-            }
-        }
-        let program = directory.join("postgres");
-        let output = account.command(&program).arg("--version").current_dir("/").output();
-        let output = output.map_err(|error| format!("{} does not run: {error}", program.display()))?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let version =
-            Version::parse(&text).ok_or_else(|| format!("{} does not tell its version", program.display()))?;
+        let version_of = |name: &str| {
+            let program = directory.join(name);
+            let output = account.command(&program).arg("--version").current_dir("/").output();
+            let output = output.map_err(|error| format!("{} does not run: {error}", program.display()))?;
+            Version::parse(&String::from_utf8_lossy(&output.stdout))
+                .ok_or_else(|| format!("{} does not tell its version", program.display()))
+        };
+        version_of("initdb")?;
+        let version = version_of("postgres")?;
         if version.major < OLDEST_MAJOR {
-            return Err(format!("{} is {version}, older than {OLDEST_MAJOR}", program.display()));
+            return Err(format!("{} holds {version}, older than {OLDEST_MAJOR}", directory.display()));
         }
         Ok(Self { directory: directory.to_owned(), version })
     }

