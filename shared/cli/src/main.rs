@@ -1,2 +1,26 @@
-//! tidemark
-fn main() {}
+//! `tidemark`: the command line. One file per command under `commands/`.
+
+mod arguments;
+mod commands;
+mod database;
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::Arguments;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    output::init_logging(arguments.verbose);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failure::report(&anyhow::Error::new(error)),
+    };
+    match runtime.block_on(commands::run(arguments)) {
+        Ok(code) => code,
+        Err(error) => failure::report(&error),
+    }
+}

@@ -1,0 +1,72 @@
+//! `tidemark tick`: one invocation of a function, through the same handler as in the cloud.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tidemark_queue::{Connection, Function, Invocation, Outcome, Summary};
+
+use crate::database::Source;
+use crate::output::Output;
+
+/// Options of `tidemark tick`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example (a timer that runs this every second replaces the schedule in the cloud):\n  \
+    tidemark tick claim && tidemark tick compute && tidemark tick publish")]
+pub(crate) struct Options {
+    /// Which function
+    #[arg(value_enum)]
+    function: Name,
+    /// How long the invocation may take, in seconds
+    #[arg(long, default_value_t = 900, value_name = "SECS")]
+    deadline: u64,
+}
+
+/// A function by its name.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Name {
+    /// Recover expired leases, give runs to stale users
+    Claim,
+    /// Compute claimed runs
+    Compute,
+    /// Publish computed runs
+    Publish,
+}
+
+/// Runs the command.
+pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> anyhow::Result<ExitCode> {
+    let function = match options.function {
+        Name::Claim => Function::Claim,
+        Name::Compute => Function::Compute,
+        Name::Publish => Function::Publish,
+    };
+    let database = source.open()?;
+    let mut connection = database.worker(function.as_str())?;
+    let deadline = Duration::from_secs(options.deadline);
+    let invocation = Invocation::begin(None, Some(deadline), Duration::ZERO);
+    let summary = invoke(function, &mut connection, &invocation).await;
+    output.answer(&summary, || describe(&summary))?;
+    let failed = matches!(summary.outcome, Outcome::Failed | Outcome::Unavailable);
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// One invocation of `function`.
+pub(crate) async fn invoke(function: Function, connection: &mut Connection, invocation: &Invocation) -> Summary {
+    match function {
+        Function::Claim => tidemark_queue::claim::handle(connection, invocation).await,
+        Function::Compute => tidemark_projection::compute::handle(connection, invocation).await,
+        Function::Publish => tidemark_projection::publish::handle(connection, invocation).await,
+    }
+}
+
+fn describe(summary: &Summary) -> String {
+    let code = summary.error_code.as_ref().map(|code| format!(", last error {code}")).unwrap_or_default();
+    format!(
+        "{}: {} ({} done, {} failed, {} lost) in {} ms{code}",
+        summary.function,
+        summary.outcome.as_str(),
+        summary.succeeded,
+        summary.failed,
+        summary.lost,
+        summary.elapsed_ms
+    )
+}

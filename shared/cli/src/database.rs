@@ -1,0 +1,148 @@
+//! Which database a command works on, and how it connects.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use secrecy::SecretString;
+use tidemark_postgres::{EmbeddedServer, Options, RunningServer, SUPERUSER};
+use tidemark_queue::{Connect, Connection};
+use tidemark_runtime::{FixedTarget, PostgresConnector, Target};
+use tokio_postgres::Client;
+
+use crate::failure::Failure;
+
+/// Where `tidemark local` keeps its database.
+pub(crate) const LOCAL_ROOT: &str = ".tidemark";
+/// The database inside the embedded server.
+const DATABASE: &str = "tidemark";
+/// Who runs the functions there, with the same rights as in the cloud.
+const WORKER: &str = "tidemark_worker";
+/// How long a command waits for another process that is just starting or stopping the embedded server.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// What the person said about the database.
+#[derive(Debug)]
+pub(crate) struct Source {
+    url: Option<String>,
+}
+
+impl Source {
+    /// A given URL, or the embedded server.
+    pub(crate) fn new(url: Option<String>) -> Self {
+        Self { url: url.filter(|url| !url.trim().is_empty()) }
+    }
+
+    /// The given database, or the embedded one of `tidemark local`, running or started for this command.
+    pub(crate) fn open(&self) -> anyhow::Result<Database> {
+        let root = Path::new(LOCAL_ROOT);
+        if let Some(url) = &self.url {
+            return Ok(Database { admin_url: url.clone(), worker_url: url.clone(), embedded: None });
+        }
+        if let Some(running) = RunningServer::find(root) {
+            return Ok(Database {
+                admin_url: running.url(SUPERUSER, DATABASE),
+                worker_url: running.url(WORKER, DATABASE),
+                embedded: None,
+            });
+        }
+        if !root.exists() {
+            return Err(Failure::new(
+                "no database is configured, and there is none of `tidemark local` in this folder",
+                "set DATABASE_URL, or run `tidemark local --import FILE` first",
+            )
+            .into());
+        }
+        Database::embedded(root, false)
+    }
+
+    /// For `tidemark local`: the given database, or the embedded one, made if it is not there.
+    pub(crate) fn open_or_create(&self, fresh: bool) -> anyhow::Result<Database> {
+        match &self.url {
+            Some(_) => self.open(),
+            None => Database::embedded(Path::new(LOCAL_ROOT), fresh),
+        }
+    }
+
+    /// Whether a database was named.
+    pub(crate) fn is_given(&self) -> bool {
+        self.url.is_some()
+    }
+}
+
+/// A database to work on. Dropping it stops an embedded server that was started for it.
+pub(crate) struct Database {
+    admin_url: String,
+    worker_url: String,
+    embedded: Option<EmbeddedServer>,
+}
+
+impl Database {
+    fn embedded(root: &Path, fresh: bool) -> anyhow::Result<Self> {
+        let mut options = Options::durable(root);
+        options.fresh = fresh;
+        options.lock_wait = LOCK_WAIT;
+        let server = EmbeddedServer::start(options).context("the embedded PostgreSQL did not start")?;
+        Ok(Self {
+            admin_url: server.url(SUPERUSER, DATABASE),
+            worker_url: server.url(WORKER, DATABASE),
+            embedded: Some(server),
+        })
+    }
+
+    /// Where an embedded server that was started here keeps its data.
+    pub(crate) fn data_directory(&self) -> Option<PathBuf> {
+        self.embedded.as_ref().map(EmbeddedServer::data_directory)
+    }
+
+    /// Makes the database inside an embedded server if it is not there yet.
+    pub(crate) async fn ensure_exists(&self) -> anyhow::Result<()> {
+        let Some(server) = &self.embedded else { return Ok(()) };
+        let client = connect(&server.url(SUPERUSER, "postgres")).await?;
+        let known = client
+            .query_opt("SELECT FROM pg_catalog.pg_database WHERE datname = $1", &[&DATABASE])
+            .await?
+            .is_some();
+        if !known {
+            client.batch_execute("CREATE DATABASE tidemark").await?;
+        }
+        Ok(())
+    }
+
+    /// A connection with the rights of whoever operates the system.
+    pub(crate) async fn admin(&self) -> anyhow::Result<Client> {
+        connect(&self.admin_url).await
+    }
+
+    /// A connection as the functions have it.
+    pub(crate) fn worker(&self, function: &str) -> anyhow::Result<Connection> {
+        Ok(Connection::new(connector(&self.worker_url, &format!("tidemark-{function}"))?))
+    }
+
+    /// Opens connections as the functions have them.
+    pub(crate) fn worker_connector(&self, function: &str) -> anyhow::Result<Arc<dyn Connect>> {
+        connector(&self.worker_url, &format!("tidemark-{function}"))
+    }
+}
+
+fn connector(url: &str, application_name: &str) -> anyhow::Result<Arc<dyn Connect>> {
+    let target = Target::from_url(&SecretString::from(url), application_name).map_err(|reason| {
+        Failure::usage(
+            format!("the database URL cannot be used: {reason}"),
+            "check --database-url or DATABASE_URL; the form is postgres://user:password@host:port/name",
+        )
+    })?;
+    Ok(Arc::new(PostgresConnector::new(Arc::new(FixedTarget::new(target)))))
+}
+
+async fn connect(url: &str) -> anyhow::Result<Client> {
+    let connector = connector(url, "tidemark")?;
+    connector.connect().await.map_err(|error| {
+        Failure::new(
+            format!("no connection to the database: {error}"),
+            "check that the server runs and that the URL's host, port, user and database are right",
+        )
+        .into()
+    })
+}

@@ -1,0 +1,49 @@
+//! Where words and documents go: documents and tables to stdout, everything else to stderr.
+
+use serde::Serialize;
+use tracing_subscriber::EnvFilter;
+
+/// How the command answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    json: bool,
+}
+
+impl Output {
+    /// Answers as JSON, or for people.
+    pub(crate) fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Whether one JSON document is wanted.
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Prints `document` as JSON, or what `text` makes for people.
+    pub(crate) fn answer<T: Serialize>(self, document: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(document)?);
+        } else {
+            println!("{}", text());
+        }
+        Ok(())
+    }
+
+    /// A line for the person who watches; never on stdout.
+    pub(crate) fn note(self, line: &str) {
+        eprintln!("{line}");
+    }
+}
+
+/// Logs go to stderr; warnings only, unless asked for.
+pub(crate) fn init_logging(verbose: u8) {
+    let default = match verbose {
+        0 => "error",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_unset| EnvFilter::new(default));
+    // A second subscriber in the same process would be an error of ours; the first one then stays.
+    let _already_set = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
