@@ -1,1 +1,59 @@
-//! To be written.
+//! Workout exports of other applications, read into workouts.
+//!
+//! [`parse`] takes the bytes of one exported file and gives back every workout in it, or an error and nothing at all.
+//! It does no I/O and knows no clock and no database.
+//!
+//! # What holds for every file
+//!
+//! - **Every row is accounted for**: imported sets + skipped rows = data rows. A skipped row has a line and a reason.
+//! - **All or nothing**: one bad cell refuses the whole file. The error names the line, the column and what to do, and
+//!   never repeats the cell, which may be private.
+//! - **The content decides**: a file is recognised by its header, never by its name. A column that is not known refuses
+//!   the file, because what it holds would otherwise be lost without a word.
+//! - **As written**: a blank weight is unknown, a weight of 0 is 0; weights keep the unit they were typed in; times are
+//!   local times and never moved into a zone.
+//! - **Importing twice adds nothing**: a workout is identified by source, local start and slot
+//!   ([`ImportedWorkout`]), a set by its position in the workout; neither depends on notes.
+//!
+//! # Map
+//!
+//! | file | what |
+//! |---|---|
+//! | `import.rs` | the public result, and [`parse`] |
+//! | `text.rs`, `quoting.rs`, `table.rs` | bytes to rows: encoding, quotes, delimiter, physical lines |
+//! | `format.rs`, `column.rs` | which export it is and which column holds what |
+//! | `row.rs`, `number.rs`, `timestamp.rs`, `duration.rs`, `distance.rs` | cells to values |
+//! | `strong.rs`, `hevy.rs`, `fitnotes.rs` | one export format each: its header table and how a row is read |
+//! | `month_names.rs`, `words.rs` | what applications write in other languages, as data |
+//! | `unquoted_commas.rs` | rows of Strong whose text holds commas without quotes |
+//! | `assembly.rs` | rows to workouts |
+//! | `error.rs`, `skip.rs` | why a file was refused, why a row was left out |
+//!
+//! A new format is a file with its header table and one line in `format.rs`; a new language is data.
+
+mod assembly;
+mod column;
+mod distance;
+mod duration;
+mod error;
+mod fitnotes;
+mod format;
+mod hevy;
+mod import;
+mod month_names;
+mod number;
+mod quoting;
+mod row;
+mod skip;
+mod strong;
+mod table;
+mod text;
+mod timestamp;
+mod unquoted_commas;
+mod words;
+
+pub use error::{CellProblem, ImportError};
+pub use format::Format;
+pub use import::{Import, ImportedSet, ImportedWorkout, ParseOptions, parse};
+pub use skip::{SkipReason, Skipped};
+pub use text::{CELL_BYTES_MAX, FILE_BYTES_MAX};

@@ -1,0 +1,162 @@
+//! Why a file was refused: where, and what the person can do about it.
+
+use std::fmt;
+
+use crate::{CELL_BYTES_MAX, FILE_BYTES_MAX, Format};
+
+/// The file was refused and nothing of it was imported.
+///
+/// The text says where and what to do. It never repeats a cell; only the header is shown, where it was not recognised.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file is larger than any real export.
+    #[error(
+        "the file has {bytes} bytes and {FILE_BYTES_MAX} are allowed; export a shorter period and import the parts"
+    )]
+    TooLarge {
+        /// Size of the file in bytes.
+        bytes: usize,
+    },
+    /// There is no header line.
+    #[error("the file is empty; export it again")]
+    Empty,
+    /// The bytes are no UTF-8.
+    #[error("line {line}: the text is not UTF-8; save the file as CSV UTF-8, or export it again")]
+    Encoding {
+        /// Physical line of the first bad byte.
+        line: u64,
+    },
+    /// A NUL byte: no export holds one, a damaged or binary file does.
+    #[error("line {line}: the text holds a NUL byte; the file is damaged or no CSV file, export it again")]
+    NulByte {
+        /// Physical line of the byte.
+        line: u64,
+    },
+    /// A quoted cell never ends.
+    #[error("line {line}: a quote opened here is never closed; the file was cut off or damaged, export it again")]
+    UnclosedQuote {
+        /// Physical line of the opening quote.
+        line: u64,
+    },
+    /// Something other than a delimiter follows a closing quote.
+    #[error("line {line}: text follows a closing quote; write a quote inside a cell twice, or export the file again")]
+    StrayQuote {
+        /// Physical line of the closing quote.
+        line: u64,
+    },
+    /// A cell is longer than any real one.
+    #[error(
+        "line {line}: a cell is longer than {CELL_BYTES_MAX} bytes; shorten it, or check that the file is a CSV export"
+    )]
+    CellTooLong {
+        /// Physical line where the cell starts.
+        line: u64,
+    },
+    /// The header is that of no known export.
+    #[error("the header \"{header}\" is not known; known formats are {}; export from one of these", Format::known())]
+    UnknownFormat {
+        /// The header as seen, shortened to 200 characters.
+        header: String,
+    },
+    /// The format is known and one of its columns is not.
+    #[error(
+        "column {column}: a {format} export with this column is not known; remove the column, or report the header"
+    )]
+    UnknownColumn {
+        /// The recognised format.
+        format: Format,
+        /// The column as named in the header, shortened to 60 characters.
+        column: String,
+    },
+    /// Two columns of the header mean the same.
+    #[error("column {column}: the {format} header has this column twice, perhaps in two units; remove one of them")]
+    RepeatedColumn {
+        /// The recognised format.
+        format: Format,
+        /// The second of the two columns as named in the header, shortened to 60 characters.
+        column: String,
+    },
+    /// A row does not fit the header.
+    #[error(
+        "line {line}: the row has {found} columns and the header has {expected}; put text that holds a comma in quotes, or export the file again"
+    )]
+    ColumnCount {
+        /// Physical line where the row starts.
+        line: u64,
+        /// Columns of the header.
+        expected: usize,
+        /// Columns of the row.
+        found: usize,
+    },
+    /// A cell cannot be read.
+    #[error("line {line}, column {column}: {problem}")]
+    Cell {
+        /// Physical line where the row starts.
+        line: u64,
+        /// The column as named in the header.
+        column: String,
+        /// What is wrong and what to do.
+        problem: CellProblem,
+    },
+}
+
+/// What is wrong with a cell, and what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CellProblem {
+    /// The cell must not be blank.
+    Missing,
+    /// No number, or one that no decimal can hold.
+    NotANumber,
+    /// A number with a fraction where only whole ones make sense.
+    NotWhole,
+    /// The number is below the smallest or above the largest accepted value.
+    OutOfRange {
+        /// Smallest accepted value.
+        min: i64,
+        /// Largest accepted value.
+        max: i64,
+    },
+    /// No date of the format, or a day that does not exist.
+    NotADate,
+    /// The year is not one in which a workout can have been logged.
+    YearOutOfRange,
+    /// The month is in a language without an entry in the table.
+    UnknownMonth,
+    /// No duration as the application writes it.
+    NotADuration,
+    /// The kind of set is not known.
+    UnknownSetKind,
+    /// The unit is not known, or missing beside a number that needs one.
+    UnknownUnit,
+}
+
+impl fmt::Display for CellProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange { min, max } => {
+                write!(formatter, "the number must be between {min} and {max}; correct it in the file")
+            }
+            Self::Missing => formatter.write_str("the cell is blank; fill it in, or remove the row"),
+            Self::NotANumber => {
+                formatter.write_str("this is not a number; write it like 82.5, or leave the cell blank")
+            }
+            Self::NotWhole => formatter.write_str("the number must be whole; correct it in the file"),
+            Self::NotADate => {
+                formatter.write_str("this is not a date that exists; correct it, or export the file again")
+            }
+            Self::YearOutOfRange => {
+                formatter.write_str("the year must be between 1900 and 2199; correct it in the file")
+            }
+            Self::UnknownMonth => formatter
+                .write_str("the name of the month is not known; set the application to English and export again"),
+            Self::NotADuration => {
+                formatter.write_str("this is not a duration; write it like 1h 5m, or leave the cell blank")
+            }
+            Self::UnknownSetKind => formatter
+                .write_str("this kind of set is not known; correct it, or report it with the name of the application"),
+            Self::UnknownUnit => formatter.write_str("the unit is missing or not known; write kg or lb, or km or mi"),
+        }
+    }
+}

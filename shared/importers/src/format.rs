@@ -1,0 +1,133 @@
+//! Which application exported the file, told by the header alone.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::{
+    ImportError, ParseOptions,
+    assembly::Reading,
+    column::{ColumnNames, Layout, Mismatch},
+    fitnotes, hevy,
+    row::Row,
+    strong,
+};
+
+/// An export format. Serialised and shown as the name of its application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// Strong, the classic file with commas, with or without its notes columns.
+    Strong,
+    /// Hevy, in kilograms or pounds, kilometres or miles.
+    Hevy,
+    /// FitNotes, with the unit in a column of its own or in the name of the weight column.
+    FitNotes,
+}
+
+impl Format {
+    /// The source part of an imported workout's identity: `strong`, `hevy`, `fitnotes`.
+    #[must_use]
+    pub fn source(self) -> &'static str {
+        match self {
+            Self::Strong => "strong",
+            Self::Hevy => "hevy",
+            Self::FitNotes => "fitnotes",
+        }
+    }
+
+    /// The names of all known formats, for messages.
+    pub(crate) fn known() -> String {
+        READERS.iter().map(|reader| reader.format.to_string()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Strong => "Strong",
+            Self::Hevy => "Hevy",
+            Self::FitNotes => "FitNotes",
+        })
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.source())
+    }
+}
+
+/// How files of one format are read.
+pub(crate) struct Reader {
+    pub(crate) format: Format,
+    pub(crate) columns: &'static [ColumnNames],
+    /// Reads one row that fits the header.
+    pub(crate) read: for<'row> fn(&Row<'row>, &ParseOptions) -> Result<Reading<'row>, ImportError>,
+    /// Whether a cell is what its column holds, for formats that write text with commas without quotes.
+    pub(crate) fits: Option<fn(crate::column::Column, &str) -> bool>,
+}
+
+const READERS: &[&Reader] = &[&strong::READER, &hevy::READER, &fitnotes::READER];
+
+/// Delimiters an export may be written with.
+const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
+
+/// Longest header that is looked at, in bytes.
+const HEADER_BYTES_MAX: usize = 16 * 1024;
+
+/// A header that was recognised.
+pub(crate) struct Recognised {
+    pub(crate) reader: &'static Reader,
+    pub(crate) layout: Layout,
+    pub(crate) delimiter: u8,
+}
+
+/// Recognises the header of a file.
+pub(crate) fn recognise(text: &str) -> Result<Recognised, ImportError> {
+    let text = text.trim_start_matches(['\r', '\n']);
+    if text.trim().is_empty() {
+        return Err(ImportError::Empty);
+    }
+    let first = &text.as_bytes()[..text.len().min(HEADER_BYTES_MAX)];
+    for delimiter in DELIMITERS {
+        let header = header_names(first, delimiter);
+        let names: Vec<&str> = header.iter().map(String::as_str).collect();
+        for &reader in READERS {
+            match Layout::of(&names, reader.columns) {
+                Ok(layout) => return Ok(Recognised { reader, layout, delimiter }),
+                Err(Mismatch::OtherFormat) => {}
+                Err(Mismatch::Unknown(index)) => {
+                    let column = shown(names[index], 60);
+                    return Err(ImportError::UnknownColumn { format: reader.format, column });
+                }
+                Err(Mismatch::Repeated(index)) => {
+                    let column = shown(names[index], 60);
+                    return Err(ImportError::RepeatedColumn { format: reader.format, column });
+                }
+            }
+        }
+    }
+    Err(ImportError::UnknownFormat { header: shown(text.lines().next().unwrap_or_default(), 200) })
+}
+
+fn header_names(first: &[u8], delimiter: u8) -> Vec<String> {
+    let mut reader =
+        csv::ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(first);
+    let mut record = csv::ByteRecord::new();
+    // Reading from memory cannot fail; a header that cannot be read is one that no format knows.
+    if reader.read_byte_record(&mut record).is_err() {
+        return Vec::new();
+    }
+    record.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+}
+
+/// A part of the header as an error shows it: one line, no control characters, `max` characters at most.
+fn shown(text: &str, max: usize) -> String {
+    let mut characters = text.trim().chars().map(|character| if character.is_control() { ' ' } else { character });
+    let mut shown: String = characters.by_ref().take(max).collect();
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}

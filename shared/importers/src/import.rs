@@ -1,0 +1,123 @@
+//! What an import is, and the one way to get it.
+
+use jiff::civil::DateTime;
+use rust_decimal::Decimal;
+use tidemark_stats::{SetKind, TypedWeight, Unit};
+
+use crate::{
+    Format, ImportError, SkipReason, Skipped,
+    assembly::{Assembly, Reading},
+    format::{Recognised, recognise},
+    quoting,
+    row::Row,
+    table::Table,
+    text, unquoted_commas,
+};
+
+/// What the file itself does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ParseOptions {
+    /// Unit of weights for files that state none, as Strong's classic export; kilograms if not given. It also decides
+    /// whether such a file's distances are kilometres or miles.
+    pub unit: Option<Unit>,
+}
+
+impl ParseOptions {
+    pub(crate) fn unit_or_default(&self) -> Unit {
+        self.unit.unwrap_or(Unit::Kilogram)
+    }
+}
+
+/// Everything in one exported file. Its sets and its skipped rows together are its data rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Import {
+    /// Which application exported the file.
+    pub format: Format,
+    /// Data rows, that is records after the header. Empty lines are no rows.
+    pub rows: u64,
+    /// Rows that are no sets, in the order of the file.
+    pub skipped: Vec<Skipped>,
+    /// Workouts in order of first appearance in the file.
+    pub workouts: Vec<ImportedWorkout>,
+}
+
+/// One workout of the file.
+///
+/// `source`, `local_start` and `slot` identify it: the same workout exported again has the same three, whatever became of
+/// its notes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedWorkout {
+    /// The application: `strong`, `hevy` or `fitnotes`.
+    pub source: &'static str,
+    /// Start as written in the file, a local time. Midnight for FitNotes, which knows dates only.
+    pub local_start: DateTime,
+    /// 0 for the first title with this start in the file, 1 for the second, and so on.
+    pub slot: u32,
+    /// Length in seconds, if the file states it and the end is not before the start.
+    pub duration_seconds: Option<i64>,
+    /// The name of the workout; empty if it has none.
+    pub title: String,
+    /// The first notes on the workout that are not blank; empty if there are none.
+    pub notes: String,
+    /// Its sets in the order of the file; at least one.
+    pub sets: Vec<ImportedSet>,
+}
+
+/// One set of a workout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedSet {
+    /// Physical line of the file where the row starts.
+    pub line: u64,
+    /// Place within the workout, from 0; part of the identity of the set.
+    pub position: u32,
+    /// Name of the exercise as written; never empty.
+    pub exercise: String,
+    /// Warm-up, normal, failure or drop.
+    pub kind: SetKind,
+    /// Weight as typed; none where the cell is blank, which is not 0.
+    pub weight: Option<TypedWeight>,
+    /// Repetitions; none where the cell is blank. 0 is an attempt.
+    pub reps: Option<i32>,
+    /// Distance in metres; none where the cell is blank or 0.
+    pub distance_meters: Option<Decimal>,
+    /// Length of a timed set in seconds; none where the cell is blank or 0.
+    pub duration_seconds: Option<i64>,
+    /// Rating of perceived exertion, 0 to 10.
+    pub rpe: Option<Decimal>,
+    /// Number of the superset within the workout.
+    pub superset: Option<i32>,
+    /// Notes on the set or its exercise; empty if there are none.
+    pub notes: String,
+}
+
+/// Reads an exported file.
+///
+/// # Errors
+///
+/// [`ImportError`] if the file is of no known format or anything in it cannot be read; nothing of it is imported then.
+pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Import, ImportError> {
+    let text = text::decode(bytes)?;
+    let Recognised { reader, layout, delimiter } = recognise(text)?;
+    quoting::check(text, delimiter)?;
+
+    let mut table = Table::open(text, delimiter);
+    let mut assembly = Assembly::new(reader.format);
+    let mut record = csv::StringRecord::new();
+    let expected = layout.columns.len();
+    while let Some(line) = table.next_row(&mut record)? {
+        if (Row { line, layout: &layout, cells: &record }).is_blank() {
+            assembly.skip(line, SkipReason::BlankRow);
+            continue;
+        }
+        if record.len() != expected {
+            let mended = reader.fits.and_then(|fits| unquoted_commas::mend(&record, &layout.columns, fits));
+            let found = record.len();
+            record = mended.ok_or(ImportError::ColumnCount { line, expected, found })?;
+        }
+        match (reader.read)(&Row { line, layout: &layout, cells: &record }, options)? {
+            Reading::Skip(reason) => assembly.skip(line, reason),
+            Reading::Set(row) => assembly.add(*row),
+        }
+    }
+    Ok(assembly.finish())
+}
