@@ -154,7 +154,7 @@ fn make_reachable_parents(path: &Path) -> Result<(), Error> {
 }
 
 /// Twelve hexadecimal digits that stand for a path.
-fn short_hash(path: &Path) -> String {
+pub(crate) fn short_hash(path: &Path) -> String {
     let digest = Sha256::digest(path.as_os_str().as_bytes());
     digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -27,12 +27,23 @@ const ATTACH_SECONDS_MAX: u64 = 120;
 pub struct SharedOptions {
     /// The folder under which shared servers live, one per account of the caller. Must be reachable by the server's account.
     pub base: PathBuf,
+    /// What the users of one server must agree on, such as a fingerprint of what they put into it; letters and digits.
+    /// Users with another key, or with another `PG_BIN_DIR`, get another server.
+    pub key: String,
     /// How long the server stays after its last user has gone.
     pub linger: Duration,
     /// Further settings of the server, `name=value` each. They count only for the process that starts it.
     pub settings: Vec<String>,
     /// Where to look for the programs.
     pub search: Search,
+}
+
+impl SharedOptions {
+    /// Name of the file that holds the name of the running server's folder.
+    fn current_name(&self) -> String {
+        let directory = self.search.directory.as_deref().map(place::short_hash).unwrap_or_default();
+        format!("{CURRENT}{}{directory}", self.key)
+    }
 }
 
 /// A hold on the shared server. The server stays at least until this is dropped or the process ends.
@@ -54,7 +65,7 @@ impl SharedServer {
         let late = Error::TooLate { what: "the start of the shared server", seconds: ATTACH_SECONDS_MAX };
         let limit = Duration::from_secs(ATTACH_SECONDS_MAX);
         let _lock = Lock::take(&options.base.join("lock"), limit)?.ok_or(late)?;
-        let current = options.base.join("current");
+        let current = options.base.join(options.current_name());
         if let Some(server) = fs::read_to_string(&current).ok().and_then(|name| take(options.base.join(name))) {
             return Ok(server);
         }
@@ -128,6 +139,13 @@ fn start(options: &SharedOptions, account: Account, path: PathBuf) -> Result<Sha
 fn clear(base: &Path) {
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         let path = entry.path();
+        let names_nothing = |name: String| !base.join(name).exists();
+        if entry.file_name().to_string_lossy().starts_with(CURRENT)
+            && fs::read_to_string(&path).is_ok_and(names_nothing)
+            && fs::remove_file(&path).is_err()
+        {
+            tracing::debug!(path = %path.display(), "a stale file stays behind");
+        }
         if !path.is_dir() || !entry.file_name().to_string_lossy().starts_with(PREFIX) || is_supervised(&path) {
             continue;
         }
@@ -145,6 +163,8 @@ fn is_supervised(home: &Path) -> bool {
 
 /// What the names of the servers' folders begin with.
 const PREFIX: &str = "cluster-";
+/// What the names of the files begin with that name a running server's folder.
+const CURRENT: &str = "current-";
 
 /// A name that no other start of this machine has.
 fn unique_name() -> String {

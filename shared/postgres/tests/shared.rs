@@ -9,7 +9,8 @@ use support::{connect, folder, holds_within, is_alive, kill_9};
 use tidemark_postgres::{Search, SharedOptions, SharedServer};
 
 fn options(base: &Path, linger: Duration) -> SharedOptions {
-    SharedOptions { base: base.to_owned(), linger, settings: Vec::new(), search: Search::from_environment() }
+    let search = Search::from_environment();
+    SharedOptions { base: base.to_owned(), key: "test".to_owned(), linger, settings: Vec::new(), search }
 }
 
 #[tokio::test]
@@ -50,6 +51,17 @@ async fn a_user_who_comes_while_the_server_lingers_keeps_it() {
     // Longer than the linger: a held server stays.
     assert!(!holds_within(Duration::from_millis(2_500), || !is_alive(process)), "it went while it was held");
     connect(&second.url("postgres", "postgres")).await;
+}
+
+#[test]
+fn users_with_another_key_get_another_server() {
+    let base = folder();
+    let options = options(base.path(), Duration::ZERO);
+    let one = SharedServer::attach(&options).expect("it starts");
+    let two = SharedServer::attach(&SharedOptions { key: "other".to_owned(), ..options.clone() }).expect("it starts");
+    assert_ne!(one.process(), two.process());
+    let again = SharedServer::attach(&options).expect("it takes hold");
+    assert_eq!(again.process(), one.process());
 }
 
 #[tokio::test]

@@ -1,1 +1,16 @@
-//! To be written.
+//! What tests stand on: real servers, databases of their own, and whatever breaks them. Never a normal dependency.
+//!
+//! - [`TestDatabase`]: a migrated database per test, copied from a template on a throwaway server that all test processes
+//!   share and that goes some seconds after the last of them.
+//! - [`Server`]: a durable server of a test's own, to crash and restart.
+//! - [`Simulator`]: runs a real function binary as Lambda would, with freezes, kills and deadlines.
+
+mod connector;
+mod database;
+mod server;
+mod simulator;
+
+pub use connector::SocketConnector;
+pub use database::TestDatabase;
+pub use server::Server;
+pub use simulator::{InvocationError, Simulator, built_binary};

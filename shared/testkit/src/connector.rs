@@ -1,0 +1,42 @@
+//! Connections over a server's socket.
+
+use std::time::Duration;
+
+use tidemark_queue::{Connect, ConnectFuture, Error};
+use tokio_postgres::{Client, Config, NoTls};
+
+/// A socket on the same machine answers at once or not at all.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// Opens connections to one URL.
+#[derive(Debug, Clone)]
+pub struct SocketConnector {
+    url: String,
+}
+
+impl SocketConnector {
+    /// For a libpq-style URL that names user and database.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into() }
+    }
+}
+
+impl Connect for SocketConnector {
+    fn connect(&self) -> ConnectFuture<'_> {
+        Box::pin(async {
+            let late = |_elapsed| Error::Unavailable { reason: "timeout".to_owned() };
+            Ok(tokio::time::timeout(CONNECT_LIMIT, open(&self.url)).await.map_err(late)??)
+        })
+    }
+}
+
+/// Opens one connection whose task runs until the client is dropped.
+pub(crate) async fn open(url: &str) -> Result<Client, tokio_postgres::Error> {
+    let mut config: Config = url.parse()?;
+    config.application_name("tidemark-testkit");
+    let (client, connection) = config.connect(NoTls).await?;
+    // The client reports what ends the connection to whoever waits for an answer.
+    tokio::spawn(connection);
+    Ok(client)
+}
