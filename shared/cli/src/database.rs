@@ -100,10 +100,8 @@ impl Database {
     pub(crate) async fn ensure_exists(&self) -> anyhow::Result<()> {
         let Some(server) = &self.embedded else { return Ok(()) };
         let client = connect(&server.url(SUPERUSER, "postgres")).await?;
-        let known = client
-            .query_opt("SELECT FROM pg_catalog.pg_database WHERE datname = $1", &[&DATABASE])
-            .await?
-            .is_some();
+        let known =
+            client.query_opt("SELECT FROM pg_catalog.pg_database WHERE datname = $1", &[&DATABASE]).await?.is_some();
         if !known {
             client.batch_execute("CREATE DATABASE tidemark").await?;
         }

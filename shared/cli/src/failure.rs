@@ -1,6 +1,5 @@
 //! Errors as the person at the terminal sees them: what happened and the next thing to try.
 
-use std::error::Error as _;
 use std::process::ExitCode;
 
 use tokio_postgres::error::{DbError, SqlState};
@@ -63,9 +62,4 @@ fn of_database(error: &DbError) -> String {
         return format!("{}{hint}", error.message());
     }
     format!("the database refused the statement ({}{constraint})", code.code())
-}
-
-/// The server's error inside `error`, if it is one.
-pub(crate) fn database_error(error: &tokio_postgres::Error) -> Option<&DbError> {
-    error.source().and_then(|source| source.downcast_ref::<DbError>())
 }

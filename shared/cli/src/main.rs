@@ -4,7 +4,10 @@ mod arguments;
 mod commands;
 mod database;
 mod failure;
+mod importing;
+mod local_user;
 mod output;
+mod ticker;
 
 use std::process::ExitCode;
 

@@ -1,15 +1,158 @@
-//! To be written.
+//! `tidemark local`: the whole system on one machine.
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use crate::database::Source;
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use tidemark_importers::ParseOptions;
+use tokio::sync::watch;
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use crate::commands::migrate;
+use crate::database::{Database, Source};
+use crate::failure::Failure;
+use crate::local_user::{LocalUser, UserSummary};
 use crate::output::Output;
+use crate::{importing, ticker};
 
-/// Options.
+const FRESHNESS: &str = include_str!("../sql/freshness.sql");
+/// How often `--until-fresh` looks whether anybody is stale.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Options of `tidemark local`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {}
+#[command(after_help = "Examples:\n  \
+    tidemark local --import hevy.csv --until-fresh\n  \
+    tidemark local --import hevy.csv --import strong.csv=7d9f0c4e-0d6a-4f0e-9d0e-3a3b1c2d4e5f\n\n\
+    The database is kept in .tidemark/ until --fresh wipes it. A file without a user is given one of its own, the same each time.")]
+pub(crate) struct Options {
+    /// A workout export to import first; may be given several times
+    #[arg(long = "import", value_name = "FILE[=USER_UUID]")]
+    imports: Vec<String>,
+    /// End when nobody is stale, with one summary per user
+    #[arg(long)]
+    until_fresh: bool,
+    /// With --until-fresh: give up after this many seconds
+    #[arg(long, value_name = "SECS", default_value_t = 600)]
+    timeout: u64,
+    /// Port of the status page and its data, on this machine only
+    #[arg(long, default_value_t = 9000)]
+    port: u16,
+    /// Wipe the embedded database first
+    #[arg(long)]
+    fresh: bool,
+}
+
+/// What `--until-fresh --json` prints.
+#[derive(Debug, Serialize)]
+struct Summary {
+    users: Vec<UserSummary>,
+    seconds: f64,
+}
 
 /// Runs the command.
-pub(crate) async fn run(_options: &Options, _source: &Source, _output: Output) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> anyhow::Result<ExitCode> {
+    if options.fresh && source.is_given() {
+        return Err(Failure::usage(
+            "--fresh wipes the embedded database only, and another database is configured",
+            "leave --fresh out, or unset DATABASE_URL and leave --database-url out",
+        )
+        .into());
+    }
+    let users = options.imports.iter().map(|import| LocalUser::parse(import)).collect::<anyhow::Result<Vec<_>>>()?;
+    LocalUser::check_distinct(&users)?;
+    // Files are read before anything is started or wiped: a malformed one leaves everything as it was.
+    let imports = users
+        .iter()
+        .map(|user| importing::read(&user.file, &ParseOptions::default()))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+
+    let began = Instant::now();
+    let database = open(source, options.fresh, output).await?;
+    let mut client = database.admin().await?;
+    for (user, import) in users.iter().zip(&imports) {
+        let account = importing::store(&mut client, user.id, import, None).await?;
+        output.note(&format!("{}: {}", user.file.display(), account.describe()));
+    }
+
+    let (stop, stopped) = watch::channel(false);
+    let ticks = ticker::run(&database, stopped);
+    let until = async {
+        let outcome = if options.until_fresh {
+            until_fresh(&client, &users, Duration::from_secs(options.timeout)).await
+        } else {
+            output.note("ticking every second; Ctrl-C ends it");
+            tokio::signal::ctrl_c().await.context("no signal handler could be installed")
+        };
+        let _nobody_listens = stop.send(true);
+        outcome
+    };
+    let (ticked, outcome) = tokio::join!(ticks, until);
+    ticked?;
+    outcome?;
+    if options.until_fresh {
+        let users = UserSummary::read_all(&client, &users).await?;
+        let summary = Summary { users, seconds: began.elapsed().as_secs_f64() };
+        output.answer(&summary, || UserSummary::table(&summary.users, summary.seconds))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Starts the database and brings its schema up to date.
+async fn open(source: &Source, fresh: bool, output: Output) -> anyhow::Result<Database> {
+    let database = source.open_or_create(fresh)?;
+    if let Some(directory) = database.data_directory() {
+        output.note(&format!("embedded PostgreSQL, data in {}", directory.display()));
+    }
+    database.ensure_exists().await?;
+    migrate::apply(&database).await?;
+    Ok(database)
+}
+
+/// Waits until none of the given users (anybody, where none is given) is stale. Somebody whose attempts are used up will not
+/// become fresh by waiting.
+async fn until_fresh(client: &Client, users: &[LocalUser], timeout: Duration) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+        bar.set_style(style);
+    }
+    let ids: Option<Vec<Uuid>> = (!users.is_empty()).then(|| users.iter().map(|user| user.id).collect());
+    loop {
+        let rows = client.query_typed(FRESHNESS, &[(&ids, Type::UUID_ARRAY)]).await?;
+        let row = rows.first().context("freshness could not be read")?;
+        let (on_the_way, exhausted): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        if on_the_way == 0 && exhausted == 0 {
+            bar.finish_and_clear();
+            return Ok(());
+        }
+        let code: Option<String> = row.try_get(2)?;
+        if on_the_way == 0 {
+            let code = code.unwrap_or_default();
+            return Err(Failure::new(
+                format!("{exhausted} users cannot be made fresh: their attempts are used up, last error {code}"),
+                "see `tidemark status`, mend the cause, then `tidemark refresh resume --all-failed`",
+            )
+            .into());
+        }
+        bar.set_message(format!("{on_the_way} users stale"));
+        bar.tick();
+        if began.elapsed() > timeout {
+            return Err(Failure::new(
+                format!("{on_the_way} users are still stale after {} s", timeout.as_secs()),
+                "see `tidemark status` for what holds them up, or give a longer --timeout",
+            )
+            .into());
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            _interrupted = tokio::signal::ctrl_c() => {
+                return Err(Failure::new("interrupted before everybody was fresh", "run it again; nothing is lost").into());
+            }
+        }
+    }
 }

@@ -1,0 +1,162 @@
+//! The users of `tidemark local`: one per imported file.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use serde::Serialize;
+use tabled::builder::Builder;
+use tabled::settings::Alignment;
+use tabled::settings::Style;
+use tabled::settings::object::Columns;
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use crate::failure::Failure;
+
+const LOCAL_SUMMARY: &str = include_str!("sql/local_summary.sql");
+const KNOWN_USERS: &str = include_str!("sql/known_users.sql");
+
+/// The namespace of users made up for files.
+const NAMESPACE: Uuid = Uuid::from_u128(0x0f5e_3c55_3f2b_4b7a_8f0d_91a2_7c44_e6b1);
+
+/// A file and whose workouts it holds.
+#[derive(Debug, Clone)]
+pub(crate) struct LocalUser {
+    /// The user.
+    pub(crate) id: Uuid,
+    /// The file.
+    pub(crate) file: PathBuf,
+}
+
+impl LocalUser {
+    /// Reads `FILE` or `FILE=USER_UUID`. A file that exists under the whole text is meant as it is.
+    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+        if !Path::new(text).exists()
+            && let Some((file, id)) = text.rsplit_once('=')
+        {
+            let id = id.parse().map_err(|_invalid| {
+                Failure::usage(
+                    format!("the user after the last '=' of --import {text} is no UUID"),
+                    "give FILE=USER_UUID, or FILE alone",
+                )
+            })?;
+            return Ok(Self { id, file: PathBuf::from(file) });
+        }
+        let file = PathBuf::from(text);
+        let name = file.file_name().map_or_else(|| text.to_owned(), |name| name.to_string_lossy().into_owned());
+        Ok(Self { id: Uuid::new_v5(&NAMESPACE, name.as_bytes()), file })
+    }
+
+    /// Two files for one user are fine when the user was named; files that happen to have the same name are not.
+    pub(crate) fn check_distinct(users: &[Self]) -> anyhow::Result<()> {
+        let mut seen = HashSet::new();
+        for user in users {
+            let made_up = user
+                .file
+                .file_name()
+                .is_some_and(|name| Uuid::new_v5(&NAMESPACE, name.to_string_lossy().as_bytes()) == user.id);
+            if made_up && !seen.insert(user.id) {
+                return Err(Failure::usage(
+                    format!("two files are called {}", user.file.display()),
+                    "say whose they are: --import FILE=USER_UUID",
+                )
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is published of one user. Volumes are kilograms, as logged.
+#[derive(Debug, Serialize)]
+pub(crate) struct UserSummary {
+    user_id: Uuid,
+    file: Option<String>,
+    stale: bool,
+    workouts: i32,
+    sets: i64,
+    exercises: i32,
+    training_days: i32,
+    working_volume: f64,
+    total_volume: f64,
+    effective_volume: f64,
+    refreshes: i64,
+}
+
+impl UserSummary {
+    /// Reads the summaries of `users`, or of everybody known where none is given.
+    pub(crate) async fn read_all(client: &Client, users: &[LocalUser]) -> anyhow::Result<Vec<Self>> {
+        let mut wanted: Vec<(Uuid, Option<String>)> = Vec::new();
+        for user in users {
+            let file = user.file.display().to_string();
+            if !wanted.iter().any(|(id, _file)| *id == user.id) {
+                wanted.push((user.id, Some(file)));
+            }
+        }
+        if users.is_empty() {
+            for row in client.query_typed(KNOWN_USERS, &[]).await? {
+                wanted.push((row.try_get(0)?, None));
+            }
+        }
+        let mut summaries = Vec::new();
+        for (id, file) in wanted {
+            for row in client.query_typed(LOCAL_SUMMARY, &[(&id, Type::UUID)]).await? {
+                let kilograms = |index: usize| -> anyhow::Result<f64> {
+                    let exact: Decimal = row.try_get(index)?;
+                    Ok(exact.to_f64().unwrap_or(f64::NAN))
+                };
+                summaries.push(Self {
+                    user_id: id,
+                    file: file.clone(),
+                    stale: row.try_get(0)?,
+                    workouts: row.try_get(1)?,
+                    training_days: row.try_get(2)?,
+                    exercises: row.try_get(3)?,
+                    sets: row.try_get(4)?,
+                    working_volume: kilograms(5)?,
+                    total_volume: kilograms(6)?,
+                    effective_volume: kilograms(7)?,
+                    refreshes: row.try_get(8)?,
+                });
+            }
+        }
+        Ok(summaries)
+    }
+
+    /// The summaries as a table.
+    pub(crate) fn table(summaries: &[Self], seconds: f64) -> String {
+        let mut builder = Builder::default();
+        builder.push_record([
+            "file",
+            "workouts",
+            "sets",
+            "exercises",
+            "working volume kg",
+            "total volume kg",
+            "refreshes",
+            "fresh",
+            "user",
+        ]);
+        for summary in summaries {
+            let name = summary.file.as_deref().map(Path::new).and_then(Path::file_name);
+            builder.push_record([
+                name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+                summary.workouts.to_string(),
+                summary.sets.to_string(),
+                summary.exercises.to_string(),
+                format!("{:.2}", summary.working_volume),
+                format!("{:.2}", summary.total_volume),
+                summary.refreshes.to_string(),
+                if summary.stale { "no" } else { "yes" }.to_owned(),
+                summary.user_id.to_string(),
+            ]);
+        }
+        let mut table = builder.build();
+        table.with(Style::sharp());
+        table.modify(Columns::new(1..7), Alignment::right());
+        format!("{table}\n{} users fresh after {seconds:.2} s", summaries.iter().filter(|user| !user.stale).count())
+    }
+}

@@ -1,0 +1,68 @@
+//! Ticks of every function once a second, on this machine, through the same handlers as in the cloud.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tidemark_queue::{Connection, Function, Invocation};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
+
+use crate::commands::tick::invoke;
+use crate::database::Database;
+
+/// Time between two ticks.
+const TICK: Duration = Duration::from_secs(1);
+/// How long an invocation stays for work that is on its way.
+const LINGER: Duration = Duration::from_millis(900);
+/// The deadline of an invocation; the longest that Lambda allows.
+const DEADLINE: Duration = Duration::from_secs(900);
+/// Invocations of one function that may overlap, as reserved concurrency limits them in the cloud.
+const CONCURRENCY: usize = 4;
+
+/// The invocations of one function: as many execution environments as overlap, each with its own connection.
+struct Environments {
+    function: Function,
+    slots: Arc<Semaphore>,
+    idle: Mutex<Vec<Connection>>,
+}
+
+/// Ticks every function until `stop` says so, then waits for what is under way.
+pub(crate) async fn run(database: &Database, mut stop: watch::Receiver<bool>) -> anyhow::Result<()> {
+    let mut environments = HashMap::new();
+    for function in Function::ALL {
+        let connector = database.worker_connector(function.as_str())?;
+        let idle = (0..CONCURRENCY).map(|_slot| Connection::new(Arc::clone(&connector))).collect();
+        let slots = Arc::new(Semaphore::new(CONCURRENCY));
+        environments.insert(function, Arc::new(Environments { function, slots, idle: Mutex::new(idle) }));
+    }
+    let mut interval = tokio::time::interval(TICK);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut under_way = JoinSet::new();
+    loop {
+        tokio::select! {
+            _instant = interval.tick() => {}
+            _stopped = stop.wait_for(|stopped| *stopped) => break,
+        }
+        while under_way.try_join_next().is_some() {}
+        for function in Function::ALL {
+            if let Some(environment) = environments.get(&function) {
+                under_way.spawn(Arc::clone(environment).invoke_once());
+            }
+        }
+    }
+    under_way.join_all().await;
+    Ok(())
+}
+
+impl Environments {
+    /// One invocation, unless too many are under way already: then the tick is lost, as a throttled one is in the cloud.
+    async fn invoke_once(self: Arc<Self>) {
+        let Ok(_permit) = self.slots.try_acquire() else { return };
+        let Some(mut connection) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() else { return };
+        let invocation = Invocation::begin(Some(jiff::Timestamp::now()), Some(DEADLINE), LINGER);
+        let _summary = invoke(self.function, &mut connection, &invocation).await;
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    }
+}
