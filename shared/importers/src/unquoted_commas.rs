@@ -2,6 +2,9 @@
 //!
 //! Such a row has more cells than the header. Where only one way to join neighbours into the text columns leaves every
 //! other column with what it holds, that way is what was meant. Anything else is refused.
+//!
+//! A cell that could stand in another column, such as a number, is never joined to a text. Otherwise the weight `82,5`
+//! would be mended by moving every figure of the row one column on.
 
 use csv::StringRecord;
 
@@ -50,10 +53,17 @@ impl Search<'_> {
         }
         let more_max = if column.is_text() { extra } else { 0 };
         for more in 0..=more_max {
+            if more > 0 && !self.cells[at..=at + more].iter().all(|cell| self.is_only_text(cell)) {
+                break;
+            }
             self.widths.push(1 + more);
             self.place(at + 1 + more, extra - more);
             self.widths.pop();
         }
+    }
+
+    fn is_only_text(&self, cell: &str) -> bool {
+        self.columns.iter().all(|&column| column.is_text() || !(self.fits)(column, cell.trim()))
     }
 }
 
@@ -103,15 +113,17 @@ mod tests {
 
     #[test]
     fn among_several_ways_the_one_that_reads_as_prose_is_taken() {
-        let row = mended(&["Push", "8", "slow", " then fast", ""]);
-        assert_eq!(row, Some(["Push", "8", "slow, then fast", ""].map(str::to_owned).to_vec()));
+        let row = mended(&["Push", "8", "slow", " then fast", "tired"]);
+        assert_eq!(row, Some(["Push", "8", "slow, then fast", "tired"].map(str::to_owned).to_vec()));
     }
 
     #[test]
     fn a_row_that_stays_ambiguous_is_not_mended() {
-        assert_eq!(mended(&["Push", "8", "slow", "fast", ""]), None);
+        assert_eq!(mended(&["Push", "8", "slow", "fast", "tired"]), None);
         assert_eq!(mended(&["Push", "Pull", "eight", "", ""]), None);
         assert_eq!(mended(&["Push", "8"]), None);
+        assert_eq!(mended(&["Push", "8", "5", "slow", ""]), None);
+        assert_eq!(mended(&["Push", "8", "5", "", ""]), None);
         assert_eq!(mended(&["Push\n", "Pull", "8", "", ""]), None);
         assert_eq!(mended(&["1"; 13]), None);
     }
