@@ -7,6 +7,7 @@
 
 mod connector;
 mod database;
+pub mod invariants;
 mod server;
 mod simulator;
 
