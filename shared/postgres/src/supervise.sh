@@ -56,9 +56,11 @@ remove() {
     if [ "$mode" = shared ]; then
         # A user that comes writes a line, which starts the count anew.
         idle=0
-        while [ "$idle" -lt "$linger" ]; do
+        while :; do
             if read -r word <&3; then
                 idle=0
+            elif [ "$idle" -ge "$linger" ]; then
+                break
             else
                 idle=$((idle + 1))
                 sleep 0.1
