@@ -72,7 +72,7 @@ CREATE TABLE public.workout_sets (
     weight_unit text NOT NULL DEFAULT 'kg'
         CONSTRAINT workout_sets_weight_unit CHECK (weight_unit IN ('kg', 'lb')),
     reps integer
-        CONSTRAINT workout_sets_reps CHECK (reps BETWEEN 0 AND 100000),
+        CONSTRAINT workout_sets_reps CHECK (reps BETWEEN 0 AND 1000000),
     duration_seconds bigint
         CONSTRAINT workout_sets_duration_seconds CHECK (duration_seconds BETWEEN 0 AND 31536000),
     distance_meters numeric(12, 3)

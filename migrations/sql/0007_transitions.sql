@@ -53,6 +53,7 @@ $$;
 CREATE FUNCTION tidemark.tick_end_v1(p_function text, p_outcome text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
     PERFORM FROM tidemark.ticks WHERE function_name = p_function FOR UPDATE SKIP LOCKED;
     IF FOUND THEN
         UPDATE tidemark.ticks

@@ -54,8 +54,8 @@ BEGIN
                 WHEN coalesce(entry.value ->> 'unit', 'kg') NOT IN ('kg', 'lb') THEN 'unit must be kg or lb'
                 WHEN NOT tidemark.is_number(entry.value -> 'weight', -999999, 999999, false)
                     THEN 'weight must be a number below a million, with at most nine decimals'
-                WHEN NOT tidemark.is_number(entry.value -> 'reps', 0, 100000, true)
-                    THEN 'reps must be a whole number from 0 to 100000'
+                WHEN NOT tidemark.is_number(entry.value -> 'reps', 0, 1000000, true)
+                    THEN 'reps must be a whole number from 0 to 1000000'
                 WHEN NOT tidemark.is_number(entry.value -> 'duration_seconds', 0, 31536000, true)
                     THEN 'duration_seconds must be a whole number from 0 to 31536000'
                 WHEN NOT tidemark.is_number(entry.value -> 'distance_meters', 0, 99999999, false)

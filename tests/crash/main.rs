@@ -1,0 +1,2 @@
+//! Killed workers and a killed server.
+#![allow(clippy::unwrap_used)]

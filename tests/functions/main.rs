@@ -1,0 +1,2 @@
+//! The real function binaries under a simulated Lambda.
+#![allow(clippy::unwrap_used)]

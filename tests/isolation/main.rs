@@ -1,0 +1,2 @@
+//! Two sessions interleaved.
+#![allow(clippy::unwrap_used)]

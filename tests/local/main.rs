@@ -1,0 +1,2 @@
+//! The command line as a newcomer uses it.
+#![allow(clippy::unwrap_used)]

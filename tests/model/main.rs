@@ -1,0 +1,2 @@
+//! Random histories against the invariants.
+#![allow(clippy::unwrap_used)]

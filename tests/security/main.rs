@@ -1,0 +1,2 @@
+//! Who may do what.
+#![allow(clippy::unwrap_used)]
