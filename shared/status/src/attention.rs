@@ -1,0 +1,217 @@
+//! What needs an operator, in words, with the next step. The page and the command line show the same sentences.
+
+use serde::Serialize;
+
+use crate::document::{Document, Ticking};
+
+/// A request that waits longer than this is worth a word, in seconds.
+const LONG_WAIT_SECONDS: i64 = 300;
+
+/// How urgent it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Urgency {
+    /// Somebody has to act, or statistics stay behind.
+    Action,
+    /// Worth knowing; the system goes on by itself, or somebody wanted it so.
+    Notice,
+}
+
+/// One thing that needs attention.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Attention {
+    /// How urgent it is.
+    pub urgency: Urgency,
+    /// What is the matter, as a sentence.
+    pub what: String,
+    /// The next thing to do.
+    pub next: String,
+}
+
+impl Attention {
+    fn action(what: String, next: impl Into<String>) -> Self {
+        Self { urgency: Urgency::Action, what, next: next.into() }
+    }
+
+    fn notice(what: String, next: impl Into<String>) -> Self {
+        Self { urgency: Urgency::Notice, what, next: next.into() }
+    }
+}
+
+/// What needs attention, the most urgent first. Empty where nothing does.
+#[must_use]
+pub fn of(document: &Document) -> Vec<Attention> {
+    let mut found = ticks(document);
+    found.extend(exhausted(document));
+    found.extend(expired(document));
+    found.extend(long_wait(document));
+    found.extend(recent_failures(document));
+    found.sort_by_key(|attention| attention.urgency);
+    found
+}
+
+fn ticks(document: &Document) -> Vec<Attention> {
+    let mut found = Vec::new();
+    for (name, ticking) in document.ticking() {
+        let next = format!(
+            "check the schedule that invokes {name} and the function's log; `tidemark tick {name}` runs it once by hand"
+        );
+        match ticking {
+            Ticking::Fresh => {}
+            Ticking::Never => found.push(Attention::action(format!("{name} has never ticked."), next)),
+            Ticking::Stopped(age) => {
+                found.push(Attention::action(format!("{name} has not ticked for {}.", duration(age)), next));
+            }
+            Ticking::Paused => found.push(paused(document, name)),
+        }
+    }
+    found
+}
+
+fn paused(document: &Document, name: &str) -> Attention {
+    let note = document.settings.note.trim();
+    let why = if note.is_empty() { String::new() } else { format!(" Note: {note}") };
+    let since = &document.settings.updated_at;
+    let what = format!("{name} is paused (settings last changed {since}).{why}");
+    Attention::notice(what, format!("`tidemark resume {name}` once the reason is gone"))
+}
+
+fn exhausted(document: &Document) -> Option<Attention> {
+    let number = document.queue.exhausted_failed_jobs;
+    (number > 0).then(|| {
+        let what = match number {
+            1 => "One refresh has used up its attempts; that user's statistics stay behind.".to_owned(),
+            _ => format!("{number} refreshes have used up their attempts; those users' statistics stay behind."),
+        };
+        Attention::action(
+            what,
+            "mend the cause that their error codes name, then `tidemark refresh resume --all-failed`",
+        )
+    })
+}
+
+fn expired(document: &Document) -> Option<Attention> {
+    let number = document.leases.expired_unrecovered;
+    if number <= 0 {
+        return None;
+    }
+    let what = match number {
+        1 => "One lease has expired and is not recovered.".to_owned(),
+        _ => format!("{number} leases have expired and are not recovered."),
+    };
+    if document.settings.claim_enabled {
+        let next =
+            "the next claim recovers it unless its worker still holds the row; if this stays, check claim's ticks";
+        Some(Attention::action(what, next))
+    } else {
+        Some(Attention::notice(what, "claim is paused; the first claim after `tidemark resume claim` recovers it"))
+    }
+}
+
+fn long_wait(document: &Document) -> Option<Attention> {
+    let waited = document.queue.oldest_pending_seconds.filter(|seconds| *seconds > LONG_WAIT_SECONDS)?;
+    let settings = &document.settings;
+    let running = settings.claim_enabled && settings.compute_enabled && settings.publish_enabled;
+    running.then(|| {
+        let what = format!("The oldest request has waited for {}.", duration(waited));
+        let next = if document.leases.active >= settings.max_active {
+            "every lease is taken: `tidemark settings set max_active=N` allows more at once"
+        } else {
+            "look at the failures and the backoff below, and at the ticks of claim"
+        };
+        Attention::action(what, next)
+    })
+}
+
+fn recent_failures(document: &Document) -> Option<Attention> {
+    let last_hour = &document.last_hour;
+    (last_hour.failed > 0).then(|| {
+        let codes: Vec<String> =
+            last_hour.failed_by_code.iter().map(|(code, number)| format!("{code} ×{number}")).collect();
+        let hints: Vec<&str> = last_hour.failed_by_code.keys().filter_map(|code| meaning(code)).collect();
+        let next = if hints.is_empty() {
+            "each is tried again after its backoff; the runs' error messages say more".to_owned()
+        } else {
+            hints.join("; ")
+        };
+        let attempts = if last_hour.failed == 1 { "attempt" } else { "attempts" };
+        let what = format!("{} {attempts} failed in the last hour: {}.", last_hour.failed, codes.join(", "));
+        Attention::notice(what, next)
+    })
+}
+
+/// What a stored error code asks for.
+fn meaning(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "57014" => "57014: a step went over its budget; raise the timeout in the settings, or see what blocks it",
+        "55000" => "55000: the order defence refused a publish; a newer one was there first, nothing to do",
+        "23503" => "23503: the source refers to something that is gone; mend the source rows",
+        "lease_expired" => "lease_expired: a worker died or was frozen; check the function's memory and timeout",
+        "panic" => "panic: the computation itself failed; the function's log says where",
+        _ => return None,
+    })
+}
+
+/// Seconds as people say them.
+#[must_use]
+pub fn duration(seconds: i64) -> String {
+    match seconds {
+        ..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::document::tests::healthy;
+
+    fn found(value: &Value) -> Vec<Attention> {
+        of(&Document::from_value(value).expect("a document"))
+    }
+
+    #[test]
+    fn nothing_needs_attention_in_a_healthy_system() {
+        assert_eq!(found(&healthy()), []);
+    }
+
+    #[test]
+    fn what_needs_action_comes_before_what_is_only_worth_knowing() {
+        let mut value = healthy();
+        value["settings"]["publish_enabled"] = json!(false);
+        value["settings"]["note"] = json!("maintenance");
+        value["queue"]["exhausted_failed_jobs"] = json!(2);
+        let found = found(&value);
+        assert_eq!(found.iter().map(|one| one.urgency).collect::<Vec<_>>(), [Urgency::Action, Urgency::Notice]);
+        assert!(found[0].what.starts_with("2 refreshes"), "{found:?}");
+        assert!(found[1].what.contains("maintenance"), "{found:?}");
+    }
+
+    #[test]
+    fn a_function_that_stopped_ticking_is_named_with_its_age() {
+        let mut value = healthy();
+        value["ticks"]["compute"]["age_seconds"] = json!(600);
+        assert_eq!(found(&value)[0].what, "compute has not ticked for 10 min.");
+    }
+
+    #[test]
+    fn an_expired_lease_asks_for_action_unless_claim_is_paused() {
+        let mut value = healthy();
+        value["leases"]["expired_unrecovered"] = json!(1);
+        assert_eq!(found(&value)[0].urgency, Urgency::Action);
+        value["settings"]["claim_enabled"] = json!(false);
+        assert!(found(&value).iter().all(|one| one.urgency == Urgency::Notice));
+    }
+
+    #[test]
+    fn failures_of_the_last_hour_are_listed_by_code() {
+        let mut value = healthy();
+        value["last_hour"]["failed"] = json!(3);
+        value["last_hour"]["failed_by_code"] = json!({"57014": 2, "XX000": 1});
+        assert_eq!(found(&value)[0].what, "3 attempts failed in the last hour: 57014 ×2, XX000 ×1.");
+    }
+}

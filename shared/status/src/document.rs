@@ -1,0 +1,246 @@
+//! The figures of the status document, typed. What a newer database adds is ignored, what an older one lacks is empty.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The status document.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Document {
+    /// The database's clock when it composed the document, RFC 3339.
+    pub as_of: String,
+    /// The settings row.
+    pub settings: Settings,
+    /// What waits.
+    pub queue: Queue,
+    /// Users whose published statistics are behind.
+    pub stale_users: i64,
+    /// Who works, and what was left behind.
+    pub leases: Leases,
+    /// What happened in the last hour.
+    pub last_hour: LastHour,
+    /// When each function ticked last, by its name.
+    pub ticks: BTreeMap<String, Tick>,
+    /// The general queue's snapshot; empty where it is not installed.
+    pub jobs: Map<String, Value>,
+}
+
+/// What the document's readers need of the settings row.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Live leases over all users.
+    pub max_active: i64,
+    /// Whether claim is not paused.
+    pub claim_enabled: bool,
+    /// Whether compute is not paused.
+    pub compute_enabled: bool,
+    /// Whether publish is not paused.
+    pub publish_enabled: bool,
+    /// Whether work is not paused.
+    pub work_enabled: bool,
+    /// Why the row was last changed.
+    pub note: String,
+    /// When it was last changed, RFC 3339.
+    pub updated_at: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_active: 0,
+            claim_enabled: true,
+            compute_enabled: true,
+            publish_enabled: true,
+            work_enabled: true,
+            note: String::new(),
+            updated_at: String::new(),
+        }
+    }
+}
+
+/// What waits.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Queue {
+    /// Users with at least one pending refresh job.
+    pub pending_users: i64,
+    /// Pending refresh jobs.
+    pub pending_jobs: i64,
+    /// Age of the oldest pending job, in seconds; none where nothing waits.
+    pub oldest_pending_seconds: Option<i64>,
+    /// Failed jobs whose attempts are used up and that no later job has absorbed.
+    pub exhausted_failed_jobs: i64,
+}
+
+/// Who works, and what was left behind.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Leases {
+    /// Live leases that have not expired.
+    pub active: i64,
+    /// Leases that have expired and that no claim has recovered.
+    pub expired_unrecovered: i64,
+    /// Users who wait for the end of their backoff.
+    pub backoff_waiting: i64,
+    /// The live leases, the oldest hundred.
+    pub active_list: Vec<Lease>,
+}
+
+/// One live lease.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Lease {
+    /// The run's row.
+    pub run_id: i64,
+    /// Whose statistics.
+    pub user_id: String,
+    /// Which attempt of its job, from 1.
+    pub attempt: i64,
+    /// The generation that its publish will apply.
+    pub generation: i64,
+    /// `claimed`, `computing`, `computed` or `publishing`.
+    pub phase: String,
+    /// Seconds since it was claimed.
+    pub age_seconds: i64,
+    /// Whether it has expired.
+    pub expired: bool,
+}
+
+/// What happened in the last hour.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct LastHour {
+    /// Published runs.
+    pub completed: i64,
+    /// Failed runs.
+    pub failed: i64,
+    /// Failed runs by their error code.
+    pub failed_by_code: BTreeMap<String, i64>,
+    /// 95th percentile of a compute, milliseconds.
+    pub compute_ms_p95: Option<i64>,
+    /// Longest compute, milliseconds.
+    pub compute_ms_max: Option<i64>,
+    /// 95th percentile of a publish, milliseconds.
+    pub publish_ms_p95: Option<i64>,
+    /// Longest publish, milliseconds.
+    pub publish_ms_max: Option<i64>,
+}
+
+/// When one function ticked last.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Tick {
+    /// How the last noted invocation ended.
+    pub last_outcome: String,
+    /// Seconds since the last noted start; none where it has never ticked. Starts are noted every few seconds only.
+    pub age_seconds: Option<i64>,
+}
+
+/// A function that ticks longer ago than this no longer ticks. Ticks come every second; a schedule by the minute, a cold
+/// start and a note that is skipped are all within it.
+pub(crate) const TICK_FRESH_SECONDS: i64 = 120;
+
+/// How a function ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ticking {
+    /// It ticked lately.
+    Fresh,
+    /// The settings row pauses it.
+    Paused,
+    /// It ticked once, too long ago.
+    Stopped(i64),
+    /// It never ticked.
+    Never,
+}
+
+impl Document {
+    /// The typed form of what the database composed.
+    ///
+    /// # Errors
+    /// Where a figure has another type than documented.
+    pub fn from_value(value: &Value) -> Result<Self, serde_json::Error> {
+        Self::deserialize(value)
+    }
+
+    /// The functions that are expected to tick, and how they do. `work` is one of them once the general queue is installed.
+    pub(crate) fn ticking(&self) -> Vec<(&'static str, Ticking)> {
+        let work_installed =
+            !self.jobs.is_empty() || self.ticks.get("work").is_some_and(|tick| tick.age_seconds.is_some());
+        let functions = [
+            ("claim", self.settings.claim_enabled, true),
+            ("compute", self.settings.compute_enabled, true),
+            ("publish", self.settings.publish_enabled, true),
+            ("work", self.settings.work_enabled, work_installed),
+        ];
+        let expected = functions.into_iter().filter(|(_name, enabled, installed)| *installed || !enabled);
+        expected.map(|(name, enabled, _installed)| (name, self.ticking_of(name, enabled))).collect()
+    }
+
+    fn ticking_of(&self, name: &str, enabled: bool) -> Ticking {
+        if !enabled {
+            return Ticking::Paused;
+        }
+        match self.ticks.get(name).and_then(|tick| tick.age_seconds) {
+            None => Ticking::Never,
+            Some(age) if age > TICK_FRESH_SECONDS => Ticking::Stopped(age),
+            Some(_) => Ticking::Fresh,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A document of a system in which nothing needs attention.
+    pub(crate) fn healthy() -> Value {
+        let tick =
+            json!({"last_start": "2026-03-01T10:00:00Z", "last_end": null, "last_outcome": "idle", "age_seconds": 2});
+        json!({
+            "as_of": "2026-03-01T10:00:02Z",
+            "settings": {"id": 1, "max_active": 2, "claim_enabled": true, "compute_enabled": true, "publish_enabled": true,
+                "work_enabled": true, "note": "", "updated_at": "2026-03-01T09:00:00Z"},
+            "queue": {"pending_users": 0, "pending_jobs": 0, "oldest_pending_seconds": null, "exhausted_failed_jobs": 0},
+            "stale_users": 0,
+            "leases": {"active": 0, "expired_unrecovered": 0, "backoff_waiting": 0, "active_list": []},
+            "last_hour": {"completed": 3, "failed": 0, "failed_by_code": {}, "compute_ms_p95": 12, "compute_ms_max": 15,
+                "publish_ms_p95": 8, "publish_ms_max": 9},
+            "ticks": {"claim": tick, "compute": tick, "publish": tick,
+                "work": {"last_start": null, "last_end": null, "last_outcome": "", "age_seconds": null}},
+            "jobs": {}
+        })
+    }
+
+    fn of(value: &Value) -> Document {
+        Document::from_value(value).expect("a document")
+    }
+
+    #[test]
+    fn work_is_expected_to_tick_only_once_the_general_queue_is_installed() {
+        let mut value = healthy();
+        assert!(of(&value).ticking().iter().all(|(name, _ticking)| *name != "work"));
+        value["jobs"] = json!({"pending": 0});
+        assert!(of(&value).ticking().contains(&("work", Ticking::Never)));
+    }
+
+    #[test]
+    fn a_paused_function_is_paused_however_long_ago_it_ticked() {
+        let mut value = healthy();
+        value["ticks"]["claim"]["age_seconds"] = json!(9000);
+        assert!(of(&value).ticking().contains(&("claim", Ticking::Stopped(9000))));
+        value["settings"]["claim_enabled"] = json!(false);
+        assert!(of(&value).ticking().contains(&("claim", Ticking::Paused)));
+    }
+
+    #[test]
+    fn figures_a_newer_database_adds_are_ignored() {
+        let mut value = healthy();
+        value["queue"]["brand_new"] = json!([1, 2]);
+        assert_eq!(of(&value).last_hour.completed, 3);
+    }
+}

@@ -1,0 +1,163 @@
+//! The document as OpenMetrics text.
+
+use std::sync::atomic::AtomicU64;
+
+use http::HeaderValue;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::document::{Document, LastHour};
+
+/// The media type of the answer.
+pub(crate) const CONTENT_TYPE: HeaderValue =
+    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+
+type Seconds = Gauge<f64, AtomicU64>;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfFunction {
+    function: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfCode {
+    code: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfStep {
+    step: &'static str,
+    statistic: &'static str,
+}
+
+/// The figures of `document`. All are gauges: they are what the database says now, not what this process has counted.
+///
+/// # Errors
+/// None in practice: the text is written to memory.
+pub(crate) fn text(document: &Document) -> Result<String, std::fmt::Error> {
+    let mut registry = Registry::with_prefix("tidemark");
+    queue(&mut registry, document);
+    leases(&mut registry, document);
+    last_hour(&mut registry, &document.last_hour);
+    functions(&mut registry, document);
+    let mut text = String::new();
+    encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+fn queue(registry: &mut Registry, document: &Document) {
+    let queue = &document.queue;
+    count(registry, "pending_users", "Users with a pending refresh job", queue.pending_users);
+    count(registry, "pending_jobs", "Pending refresh jobs", queue.pending_jobs);
+    count(registry, "exhausted_failed_jobs", "Failed refresh jobs without attempts left", queue.exhausted_failed_jobs);
+    count(registry, "stale_users", "Users whose published statistics are behind", document.stale_users);
+    let oldest = Seconds::default();
+    oldest.set(seconds(queue.oldest_pending_seconds.unwrap_or(0)));
+    registry.register_with_unit("oldest_pending", "Age of the oldest pending refresh job", Unit::Seconds, oldest);
+}
+
+fn leases(registry: &mut Registry, document: &Document) {
+    let leases = &document.leases;
+    count(registry, "leases_active", "Live leases", leases.active);
+    count(
+        registry,
+        "leases_expired_unrecovered",
+        "Expired leases that no claim has recovered",
+        leases.expired_unrecovered,
+    );
+    count(registry, "backoff_waiting_users", "Users who wait for the end of their backoff", leases.backoff_waiting);
+    count(registry, "leases_limit", "Setting max_active", document.settings.max_active);
+}
+
+fn last_hour(registry: &mut Registry, last_hour: &LastHour) {
+    count(registry, "last_hour_completed_runs", "Runs published in the last hour", last_hour.completed);
+    let failed = Family::<OfCode, Gauge>::default();
+    for (code, number) in &last_hour.failed_by_code {
+        failed.get_or_create(&OfCode { code: code.clone() }).set(*number);
+    }
+    registry.register("last_hour_failed_runs", "Runs failed in the last hour, by error code", failed);
+    let durations = Family::<OfStep, Seconds>::default();
+    let figures = [
+        ("compute", "p95", last_hour.compute_ms_p95),
+        ("compute", "max", last_hour.compute_ms_max),
+        ("publish", "p95", last_hour.publish_ms_p95),
+        ("publish", "max", last_hour.publish_ms_max),
+    ];
+    for (step, statistic, milliseconds) in figures {
+        if let Some(milliseconds) = milliseconds {
+            durations.get_or_create(&OfStep { step, statistic }).set(seconds(milliseconds) / 1000.0);
+        }
+    }
+    registry.register_with_unit("last_hour_step", "Duration of a step in the last hour", Unit::Seconds, durations);
+}
+
+fn functions(registry: &mut Registry, document: &Document) {
+    let ages = Family::<OfFunction, Seconds>::default();
+    for (function, tick) in &document.ticks {
+        if let Some(age) = tick.age_seconds {
+            ages.get_or_create(&OfFunction { function: function.clone() }).set(seconds(age));
+        }
+    }
+    registry.register_with_unit("tick_age", "Time since a function last noted its start", Unit::Seconds, ages);
+    let enabled = Family::<OfFunction, Gauge>::default();
+    let settings = &document.settings;
+    let switches = [
+        ("claim", settings.claim_enabled),
+        ("compute", settings.compute_enabled),
+        ("publish", settings.publish_enabled),
+        ("work", settings.work_enabled),
+    ];
+    for (function, on) in switches {
+        enabled.get_or_create(&OfFunction { function: function.to_owned() }).set(i64::from(on));
+    }
+    registry.register("function_enabled", "Whether the settings row lets the function work", enabled);
+}
+
+fn count(registry: &mut Registry, name: &str, help: &str, value: i64) {
+    let gauge: Gauge = Gauge::default();
+    gauge.set(value);
+    registry.register(name, help, gauge);
+}
+
+/// Durations of this size are exact in a double.
+#[expect(clippy::cast_precision_loss, reason = "seconds and milliseconds far below 2^53")]
+fn seconds(value: i64) -> f64 {
+    value as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::document::tests::healthy;
+
+    #[test]
+    fn the_text_names_each_figure_and_ends_with_the_marker() {
+        let mut value = healthy();
+        value["queue"]["pending_users"] = json!(7);
+        value["queue"]["oldest_pending_seconds"] = json!(42);
+        value["last_hour"]["failed_by_code"] = json!({"57014": 2});
+        let text = text(&Document::from_value(&value).expect("a document")).expect("text");
+        for line in [
+            "tidemark_pending_users 7",
+            "tidemark_oldest_pending_seconds 42.0",
+            "tidemark_last_hour_failed_runs{code=\"57014\"} 2",
+            "tidemark_last_hour_step_seconds{step=\"compute\",statistic=\"p95\"} 0.012",
+            "tidemark_tick_age_seconds{function=\"claim\"} 2.0",
+            "tidemark_function_enabled{function=\"work\"} 1",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line} is not in\n{text}");
+        }
+        assert!(text.ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn a_function_that_never_ticked_has_no_age() {
+        let text = text(&Document::from_value(&healthy()).expect("a document")).expect("text");
+        assert!(!text.contains("tidemark_tick_age_seconds{function=\"work\"}"));
+    }
+}

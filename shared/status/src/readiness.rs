@@ -1,0 +1,146 @@
+//! Whether the system can be relied on: named checks, no figures.
+
+use serde::Serialize;
+use tidemark_queue::{Connection, Error};
+
+use crate::document::{Document, Ticking};
+use crate::reading;
+
+/// How one check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Verdict {
+    /// As it should be.
+    Ok,
+    /// Paused by the settings row, which is as somebody wanted it.
+    Paused,
+    /// Not as it should be.
+    Failed,
+    /// Could not be looked at, because an earlier check failed.
+    Unknown,
+}
+
+/// The checks, in the order in which they were made.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Readiness {
+    checks: Vec<(&'static str, Verdict)>,
+}
+
+impl Readiness {
+    /// Makes every check over `connection`.
+    pub(crate) async fn check(connection: &mut Connection) -> Self {
+        let mut readiness = Self::default();
+        let schema = reading::schema_is_known(connection).await;
+        readiness.note("database", if reachable(schema.as_ref().err()) { Verdict::Ok } else { Verdict::Failed });
+        readiness.note(
+            "schema_version",
+            match schema {
+                Ok(true) => Verdict::Ok,
+                Ok(false) => Verdict::Failed,
+                Err(_) => Verdict::Unknown,
+            },
+        );
+        let document = match schema {
+            Ok(true) => reading::read(connection).await.ok().and_then(|value| Document::from_value(&value).ok()),
+            Ok(false) | Err(_) => None,
+        };
+        readiness.note_document(document.as_ref());
+        readiness
+    }
+
+    /// Whether nothing failed.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.checks.iter().all(|(_name, verdict)| matches!(verdict, Verdict::Ok | Verdict::Paused))
+    }
+
+    /// Names and verdicts, as a JSON object.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let entries = self.checks.iter().map(|(name, verdict)| ((*name).to_owned(), serde_json::json!(verdict)));
+        serde_json::Value::Object(entries.collect())
+    }
+
+    fn note_document(&mut self, document: Option<&Document>) {
+        let Some(document) = document else {
+            for name in ["ticks_claim", "ticks_compute", "ticks_publish", "leases"] {
+                self.note(name, Verdict::Unknown);
+            }
+            return;
+        };
+        for (function, ticking) in document.ticking() {
+            self.note(
+                check_name(function),
+                match ticking {
+                    Ticking::Fresh => Verdict::Ok,
+                    Ticking::Paused => Verdict::Paused,
+                    Ticking::Stopped(_) | Ticking::Never => Verdict::Failed,
+                },
+            );
+        }
+        let recovered = document.leases.expired_unrecovered <= 0;
+        self.note("leases", if recovered { Verdict::Ok } else { Verdict::Failed });
+    }
+
+    fn note(&mut self, name: &'static str, verdict: Verdict) {
+        self.checks.push((name, verdict));
+    }
+}
+
+/// A refused statement is an answer all the same: the server is there.
+fn reachable(error: Option<&Error>) -> bool {
+    matches!(error, None | Some(Error::Database { .. }))
+}
+
+fn check_name(function: &'static str) -> &'static str {
+    match function {
+        "claim" => "ticks_claim",
+        "compute" => "ticks_compute",
+        "publish" => "ticks_publish",
+        _ => "ticks_work",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::document::tests::healthy;
+
+    fn of(value: &Value) -> Readiness {
+        let mut readiness = Readiness::default();
+        readiness.note_document(Some(&Document::from_value(value).expect("a document")));
+        readiness
+    }
+
+    #[test]
+    fn a_healthy_system_is_ready_and_the_answer_holds_no_figure() {
+        let readiness = of(&healthy());
+        assert!(readiness.is_ready());
+        assert!(!readiness.to_json().to_string().contains(char::is_numeric));
+    }
+
+    #[test]
+    fn a_paused_function_does_not_make_the_system_unready() {
+        let mut value = healthy();
+        value["ticks"]["claim"]["age_seconds"] = json!(9000);
+        assert!(!of(&value).is_ready());
+        value["settings"]["claim_enabled"] = json!(false);
+        assert!(of(&value).is_ready());
+        assert_eq!(of(&value).to_json()["ticks_claim"], "paused");
+    }
+
+    #[test]
+    fn an_unrecovered_lease_makes_the_system_unready() {
+        let mut value = healthy();
+        value["leases"]["expired_unrecovered"] = json!(1);
+        assert!(!of(&value).is_ready());
+        assert_eq!(of(&value).to_json()["leases"], "failed");
+    }
+
+    #[test]
+    fn without_a_document_nothing_is_taken_for_granted() {
+        let mut readiness = Readiness::default();
+        readiness.note_document(None);
+        assert!(!readiness.is_ready());
+    }
+}
