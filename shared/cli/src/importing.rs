@@ -1,49 +1,14 @@
-//! From an export file to stored workouts: parse, store in one transaction, account for every row.
+//! From an export file to stored workouts, with a progress bar.
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
-use serde_json::json;
-use tidemark_importers::{Import, ImportedSet, ImportedWorkout, ParseOptions};
-use tokio_postgres::types::{Json, Type};
-use tokio_postgres::{Client, Transaction};
+use tidemark_importers::storing::{self, Account};
+use tidemark_importers::{Import, ParseOptions};
+use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::failure::Failure;
-
-const IMPORT_WORKOUTS: &str = include_str!("sql/import_workouts.sql");
-const IMPORT_ZONE: &str = include_str!("sql/import_zone.sql");
-
-/// The namespace of imported workouts' ids. The same workout of the same source has the same id in every export.
-const NAMESPACE: Uuid = Uuid::from_u128(0x5b0d_4b2e_6c1f_4d6b_9a57_1d1f_0c8e_7a31);
-
-/// Workouts stored per statement: small enough for a progress bar that moves.
-const WORKOUTS_PER_STATEMENT: usize = 200;
-
-/// The account of an import: imported + skipped = rows.
-#[derive(Debug, Serialize)]
-pub(crate) struct Account {
-    /// Which application exported the file.
-    pub(crate) format: String,
-    /// Data rows of the file.
-    pub(crate) rows: u64,
-    /// Rows that are stored now and were not before.
-    pub(crate) imported: u64,
-    /// Every other row, with the line where it starts and the reason.
-    pub(crate) skipped: Vec<SkippedRow>,
-    /// Workouts in the file.
-    pub(crate) workouts: usize,
-}
-
-/// One row that was not imported.
-#[derive(Debug, Serialize)]
-pub(crate) struct SkippedRow {
-    line: u64,
-    reason: String,
-}
 
 /// Reads and parses an export. A malformed one is refused as a whole.
 pub(crate) fn read(file: &Path, options: &ParseOptions) -> anyhow::Result<Import> {
@@ -59,8 +24,7 @@ pub(crate) fn read(file: &Path, options: &ParseOptions) -> anyhow::Result<Import
     })
 }
 
-/// Stores the import for `user` in one transaction; local times are taken in `zone`, else in the zone of the user's profile,
-/// else in UTC. What is stored already stays as it is.
+/// Stores the import for `user`; local times are taken in `zone`, else in the zone of the user's profile, else in UTC.
 pub(crate) async fn store(
     client: &mut Client,
     user: Uuid,
@@ -68,117 +32,13 @@ pub(crate) async fn store(
     zone: Option<&str>,
 ) -> anyhow::Result<Account> {
     let bar = progress(import.rows);
-    let transaction = client.transaction().await?;
-    let zone: String = transaction
-        .query_typed(IMPORT_ZONE, &[(&user, Type::UUID), (&zone, Type::TEXT)])
-        .await?
-        .first()
-        .context("the zone of the user could not be read")?
-        .try_get(0)?;
-    let mut stored = HashSet::new();
-    for workouts in import.workouts.chunks(WORKOUTS_PER_STATEMENT) {
-        store_some(&transaction, user, workouts, &zone, &mut stored).await?;
-        bar.inc(workouts.iter().map(|workout| workout.sets.len() as u64).sum());
-    }
-    transaction.commit().await.context("the import was not committed; nothing was imported")?;
+    let account = storing::store(client, user, import, zone, |sets| bar.inc(sets)).await?;
     bar.finish_and_clear();
-    Ok(account(import, &stored))
-}
-
-async fn store_some(
-    transaction: &Transaction<'_>,
-    user: Uuid,
-    workouts: &[ImportedWorkout],
-    zone: &str,
-    stored: &mut HashSet<(Uuid, i32)>,
-) -> anyhow::Result<()> {
-    // One statement has one source; a file has one as well.
-    let source = workouts.first().map_or("", |workout| workout.source);
-    let documents = Json(workouts.iter().map(document).collect::<Vec<_>>());
-    let rows = transaction
-        .query_typed(
-            IMPORT_WORKOUTS,
-            &[(&user, Type::UUID), (&source, Type::TEXT), (&zone, Type::TEXT), (&documents, Type::JSONB)],
-        )
-        .await?;
-    for row in rows {
-        stored.insert((row.try_get(0)?, row.try_get(1)?));
-    }
-    Ok(())
+    Ok(account)
 }
 
 fn progress(rows: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("importing {bar:40} {pos}/{len} sets {per_sec}")
         .unwrap_or_else(|_template| ProgressStyle::default_bar());
     ProgressBar::new(rows).with_style(style)
-}
-
-/// The identity of an imported workout: source, local start and slot, never its title or notes.
-fn workout_id(workout: &ImportedWorkout) -> Uuid {
-    let identity = format!("{}|{}|{}", workout.source, workout.local_start, workout.slot);
-    Uuid::new_v5(&NAMESPACE, identity.as_bytes())
-}
-
-fn document(workout: &ImportedWorkout) -> serde_json::Value {
-    json!({
-        "id": workout_id(workout),
-        "local_start": workout.local_start.to_string(),
-        "duration_seconds": workout.duration_seconds,
-        "title": workout.title,
-        "notes": workout.notes,
-        "sets": workout.sets.iter().map(set_document).collect::<Vec<_>>(),
-    })
-}
-
-fn set_document(set: &ImportedSet) -> serde_json::Value {
-    json!({
-        "position": set.position,
-        "exercise": set.exercise,
-        "kind": set.kind.as_str(),
-        "weight": set.weight.map(|weight| weight.value().to_string()),
-        "unit": set.weight.map_or("kg", |weight| weight.unit().as_str()),
-        "reps": set.reps,
-        "duration_seconds": set.duration_seconds,
-        "distance_meters": set.distance_meters.map(|distance| distance.to_string()),
-        "rpe": set.rpe.map(|rpe| rpe.to_string()),
-        "superset": set.superset,
-        "notes": set.notes,
-    })
-}
-
-fn account(import: &Import, stored: &HashSet<(Uuid, i32)>) -> Account {
-    let mut skipped: Vec<SkippedRow> =
-        import.skipped.iter().map(|row| SkippedRow { line: row.line, reason: row.reason.to_string() }).collect();
-    let mut imported = 0;
-    for workout in &import.workouts {
-        let id = workout_id(workout);
-        for set in &workout.sets {
-            let is_new = i32::try_from(set.position).is_ok_and(|position| stored.contains(&(id, position)));
-            if is_new {
-                imported += 1;
-            } else {
-                skipped.push(SkippedRow { line: set.line, reason: "imported before".to_owned() });
-            }
-        }
-    }
-    skipped.sort_by_key(|row| row.line);
-    Account { format: import.format.to_string(), rows: import.rows, imported, skipped, workouts: import.workouts.len() }
-}
-
-impl Account {
-    /// The account in words, the reasons counted.
-    pub(crate) fn describe(&self) -> String {
-        let mut counted: HashMap<&str, u64> = HashMap::new();
-        for row in &self.skipped {
-            *counted.entry(&row.reason).or_default() += 1;
-        }
-        let mut reasons: Vec<String> =
-            counted.into_iter().map(|(reason, count)| format!("  skipped {count}: {reason}")).collect();
-        reasons.sort();
-        let head = format!(
-            "{}: {} of {} rows imported, {} workouts in the file",
-            self.format, self.imported, self.rows, self.workouts
-        );
-        std::iter::once(head).chain(reasons).collect::<Vec<_>>().join("\n")
-    }
 }

@@ -1,7 +1,7 @@
 //! Workout exports of other applications, read into workouts.
 //!
 //! [`parse`] takes the bytes of one exported file and gives back every workout in it, or an error and nothing at all.
-//! It does no I/O and knows no clock and no database.
+//! It does no I/O and knows no clock and no database, but for storing what was parsed, behind the feature `storing`.
 //!
 //! # What holds for every file
 //!
@@ -27,6 +27,7 @@
 //! | `month_names.rs`, `words.rs` | what applications write in other languages, as data |
 //! | `unquoted_commas.rs` | rows of Strong whose text holds commas without quotes |
 //! | `assembly.rs` | rows to workouts |
+//! | `storing.rs` | parsed workouts to stored ones, with the identity that makes importing twice add nothing |
 //! | `error.rs`, `skip.rs` | why a file was refused, why a row was left out |
 //!
 //! A new format is a file with its header table and one line in `format.rs`; a new language is data.
@@ -45,6 +46,8 @@ mod number;
 mod quoting;
 mod row;
 mod skip;
+#[cfg(feature = "storing")]
+pub mod storing;
 mod strong;
 mod table;
 mod text;

@@ -1,1 +1,0 @@
-SELECT coalesce($2, (SELECT profile.time_zone FROM public.training_profiles AS profile WHERE profile.user_id = $1), 'UTC')
