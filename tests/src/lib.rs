@@ -1,5 +1,8 @@
 //! What the lanes share: a pipeline on a database of its own, driven through the real handlers.
 
+pub mod published;
+pub mod source;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
