@@ -1,16 +1,28 @@
 //! What the lanes share: a pipeline on a database of its own, driven through the real handlers.
 
+pub mod binaries;
+mod figures;
+mod until;
+
+mod predicate;
+mod rows;
+
 pub mod published;
 pub mod source;
 
 use std::time::Duration;
 
+pub use predicate::until;
+pub use rows::{Job, Run};
 use serde_json::{Value, json};
 use tidemark_queue::{Connection, Invocation, Summary};
 use tidemark_testkit::TestDatabase;
 use tokio_postgres::types::{Json, ToSql};
 use tokio_postgres::{Client, Row};
 use uuid::Uuid;
+
+pub use figures::figures;
+pub use until::until;
 
 /// A migrated database, the superuser's connection, and one execution environment per function, all as the worker role.
 pub struct Pipeline {

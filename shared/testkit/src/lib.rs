@@ -3,14 +3,17 @@
 //! - [`TestDatabase`]: a migrated database per test, copied from a template on a throwaway server that all test processes
 //!   share and that goes some seconds after the last of them.
 //! - [`Server`]: a durable server of a test's own, to crash and restart.
+//! - [`ChaosProxy`]: breaks connections at chosen places, around a COMMIT above all.
 //! - [`Simulator`]: runs a real function binary as Lambda would, with freezes, kills and deadlines.
 
+mod chaos_proxy;
 mod connector;
 mod database;
 pub mod invariants;
 mod server;
 mod simulator;
 
+pub use chaos_proxy::{AtCommit, ChaosProxy, Fault, Toward};
 pub use connector::SocketConnector;
 pub use database::TestDatabase;
 pub use server::Server;

@@ -361,7 +361,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The binary or example `name` of this workspace beside the running test (`examples/probe`, `claim`).
+/// The binary `name` of another package of this workspace, beside the running test (`claim`). Cargo does not build it for
+/// the test: what lies there is as old as its last build.
 ///
 /// # Errors
 /// [`InvocationError::Simulator`] when it is not built.
@@ -373,6 +374,6 @@ pub fn built_binary(name: &str) -> Result<PathBuf, InvocationError> {
     if binary.is_file() {
         return Ok(binary);
     }
-    let missing = format!("{} is not built; `cargo build --bins --examples` in the tests' profile", binary.display());
+    let missing = format!("{} is not built; `cargo build --bins` in the tests' profile", binary.display());
     Err(InvocationError::Simulator(missing))
 }
