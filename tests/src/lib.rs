@@ -2,8 +2,6 @@
 
 pub mod binaries;
 mod figures;
-mod until;
-
 mod predicate;
 mod rows;
 
@@ -12,7 +10,8 @@ pub mod source;
 
 use std::time::Duration;
 
-pub use predicate::until;
+pub use figures::figures;
+pub use predicate::{until, until_true};
 pub use rows::{Job, Run};
 use serde_json::{Value, json};
 use tidemark_queue::{Connection, Invocation, Summary};
@@ -20,9 +19,6 @@ use tidemark_testkit::TestDatabase;
 use tokio_postgres::types::{Json, ToSql};
 use tokio_postgres::{Client, Row};
 use uuid::Uuid;
-
-pub use figures::figures;
-pub use until::until;
 
 /// A migrated database, the superuser's connection, and one execution environment per function, all as the worker role.
 pub struct Pipeline {

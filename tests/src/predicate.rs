@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use tokio_postgres::Client;
+use tokio_postgres::types::ToSql;
+
 use crate::Pipeline;
 
 /// Nothing that a test waits for takes this long.
@@ -19,6 +22,18 @@ pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
         assert!(began.elapsed() < DEADLINE, "waited in vain until {what}");
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+/// Looks until `query`, which answers with one boolean, says true.
+///
+/// # Panics
+/// When it has not within ten seconds, or cannot be asked.
+pub async fn until_true(client: &Client, query: &str, parameters: &[&(dyn ToSql + Sync)]) {
+    until(query, async || {
+        let row = client.query_one(query, parameters).await.unwrap_or_else(|error| panic!("{query}: {error:?}"));
+        row.get(0)
+    })
+    .await;
 }
 
 impl Pipeline {
