@@ -62,3 +62,30 @@ where
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lambda_runtime::{Context as LambdaContext, tower};
+
+    use super::*;
+
+    /// What the runtime inside the layer gets to read.
+    async fn body_behind_the_layer(body: &'static [u8]) -> Vec<u8> {
+        let (seen, mut received) = tokio::sync::mpsc::unbounded_channel();
+        let inner = tower::service_fn(move |invocation: LambdaInvocation| {
+            let outcome = seen.send(invocation.body.to_vec()).map_err(Error::from);
+            async move { outcome }
+        });
+        let (parts, ()) = http::Response::new(()).into_parts();
+        let invocation = LambdaInvocation { parts, body: body.into(), context: LambdaContext::default() };
+        InFlight::default().layer(inner).call(invocation).await.expect("an answer");
+        received.recv().await.expect("a body")
+    }
+
+    #[tokio::test]
+    async fn an_event_that_is_no_json_is_served_like_one_that_says_nothing() {
+        assert_eq!(body_behind_the_layer(b"").await, b"null");
+        assert_eq!(body_behind_the_layer(b"{\"planned_at\":").await, b"null");
+        assert_eq!(body_behind_the_layer(b"{\"planned_at\":1}").await, b"{\"planned_at\":1}");
+    }
+}

@@ -1,19 +1,29 @@
 //! A real function process under the Lambda Runtime API.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tidemark_testkit::{InvocationError, Simulator, TestDatabase, built_binary};
+use tidemark_testkit::{InvocationError, Simulator, TestDatabase};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, UnixStream};
+use tokio::sync::Notify;
+use tokio_postgres::config::Host;
 
 /// Nothing here takes this long unless it hangs.
 const LIMIT: Duration = Duration::from_secs(20);
+
+/// Longer than the rest after which a connection is tried before it is used. That much time has to pass for real.
+const BEYOND_REST: Duration = Duration::from_millis(1_600);
+
+const PROBE: &str = env!("CARGO_BIN_EXE_probe");
 
 const UNREACHABLE: &str = "postgres://user:url-canary@127.0.0.1:1/app";
 
 async fn probe(behaviour: &str, database_url: &str) -> Simulator {
     let environment = [("PROBE", behaviour), ("DATABASE_URL", database_url), ("PROBE_ROW", "row-canary")];
-    Simulator::start(built_binary("examples/probe").unwrap(), environment).await.unwrap()
+    Simulator::start(PROBE, environment).await.unwrap()
 }
 
 fn log_lines(simulator: &Simulator) -> Vec<Value> {
@@ -79,7 +89,7 @@ async fn neither_the_database_url_nor_a_parameter_is_logged_at_the_most_detailed
     for (url, outcome) in [(UNREACHABLE, "unavailable"), (&reachable, "worked")] {
         let level = ("RUST_LOG", "trace,tokio_postgres=trace,tokio_postgres::query=trace");
         let environment = [("PROBE", "query"), ("DATABASE_URL", url), ("PROBE_ROW", "row-canary"), level];
-        let simulator = Simulator::start(built_binary("examples/probe").unwrap(), environment).await.unwrap();
+        let simulator = Simulator::start(PROBE, environment).await.unwrap();
         assert_eq!(simulator.invoke(json!({}), LIMIT).await.unwrap()["outcome"], outcome);
         simulator.wait_for_log(LIMIT, |line| line.contains("invocation ended")).await.unwrap();
         let logs = simulator.logs().join("\n");
@@ -101,7 +111,7 @@ async fn a_missing_or_unusable_url_ends_the_start_and_only_the_variable_is_named
 
 #[tokio::test]
 async fn a_process_started_by_hand_says_how_to_start_it() {
-    let output = std::process::Command::new(built_binary("examples/probe").unwrap()).env_clear().output().unwrap();
+    let output = std::process::Command::new(PROBE).env_clear().output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.contains("cargo lambda watch"), "{text}");
@@ -191,8 +201,46 @@ async fn a_connection_that_died_during_a_freeze_is_replaced_within_the_invocatio
     let process = i64::try_from(first["succeeded"].as_u64().unwrap()).unwrap();
     simulator.freeze();
     admin.execute("select pg_terminate_backend($1::bigint::integer, 5000)", &[&process]).await.unwrap();
-    // Frozen beyond the rest after which a connection is tried before use.
-    tokio::time::sleep(Duration::from_millis(1_600)).await;
+    tokio::time::sleep(BEYOND_REST).await;
+    let second = simulator.invoke(json!({}), LIMIT).await.unwrap();
+    assert_eq!(second["outcome"], "worked", "{second}");
+    assert_ne!(first["succeeded"], second["succeeded"]);
+}
+
+/// Forwards to the database's socket. When notified, the connections of that moment fall silent without being closed, as
+/// behind a gateway that has forgotten them; later ones work.
+async fn forgetful_gateway(database: &TestDatabase) -> (String, Arc<Notify>) {
+    let config: tokio_postgres::Config = database.url_for("postgres").parse().unwrap();
+    let Host::Unix(folder) = &config.get_hosts()[0] else { panic!("the test server listens on a socket") };
+    let socket = folder.join(format!(".s.PGSQL.{}", config.get_ports()[0]));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://postgres@{}/{}", listener.local_addr().unwrap(), database.name());
+    let forget = Arc::new(Notify::new());
+    let forgotten = Arc::clone(&forget);
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut server = UnixStream::connect(&socket).await.unwrap();
+            let forgotten = Arc::clone(&forgotten);
+            tokio::spawn(async move {
+                tokio::select! {
+                    _ = copy_bidirectional(&mut client, &mut server) => (),
+                    () = forgotten.notified() => std::future::pending().await,
+                }
+            });
+        }
+    });
+    (url, forget)
+}
+
+#[tokio::test]
+async fn a_connection_that_fell_silent_at_rest_is_replaced_within_the_invocation() {
+    let database = TestDatabase::empty().await;
+    let (url, forget) = forgetful_gateway(&database).await;
+    let simulator = probe("query", &url).await;
+    let first = simulator.invoke(json!({}), LIMIT).await.unwrap();
+    assert_eq!(first["outcome"], "worked", "{first}");
+    forget.notify_waiters();
+    tokio::time::sleep(BEYOND_REST).await;
     let second = simulator.invoke(json!({}), LIMIT).await.unwrap();
     assert_eq!(second["outcome"], "worked", "{second}");
     assert_ne!(first["succeeded"], second["succeeded"]);
