@@ -4,9 +4,18 @@ mod arguments;
 mod commands;
 mod database;
 mod failure;
+mod http_server;
 mod importing;
 mod local_user;
 mod output;
+mod published;
+mod refusal;
+mod setting;
+mod settings_change;
+mod statements;
+mod stats_screen;
+mod status_screen;
+mod table;
 mod ticker;
 
 use std::process::ExitCode;

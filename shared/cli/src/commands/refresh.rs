@@ -1,15 +1,172 @@
-//! To be written.
+//! `tidemark refresh`: ask for refreshes, and resume those that ran out of attempts.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use serde::Serialize;
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
 
 use crate::database::Source;
 use crate::output::Output;
+use crate::refusal::explain;
+use crate::statements::{REFRESH_REQUEST, REFRESH_REQUEST_BATCH, RESUME_ALL_JOBS, RESUME_JOBS, RESUME_RUNS};
 
-/// Options.
+/// Users marked per statement. A statement holds their rows until it ends, and saves of theirs wait so long.
+const USERS_PER_STATEMENT: usize = 500;
+
+/// Options of `tidemark refresh`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Options {}
+#[command(after_help = "Examples:\n  \
+    tidemark refresh request --all --low-priority\n  \
+    tidemark refresh resume --all-failed")]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Mark users as stale, so that their statistics are computed anew
+    #[command(after_help = "Examples:\n  \
+        tidemark refresh request 7d9f0c4e-0d6a-4f0e-9d0e-3a3b1c2d4e5f\n  \
+        tidemark refresh request --all --low-priority")]
+    Request(RequestOptions),
+    /// Let refreshes that used up their attempts begin anew
+    #[command(after_help = "Examples:\n  \
+        tidemark refresh resume 7d9f0c4e-0d6a-4f0e-9d0e-3a3b1c2d4e5f\n  \
+        tidemark refresh resume --all-failed\n\n\
+        Mend the cause first: `tidemark status` shows the error codes of the last hour.")]
+    Resume(ResumeOptions),
+}
+
+/// Options of `tidemark refresh request`.
+#[derive(Debug, clap::Args)]
+struct RequestOptions {
+    /// Whose statistics
+    #[arg(value_name = "USER", required_unless_present = "all")]
+    users: Vec<Uuid>,
+    /// Every user there is
+    #[arg(long, conflicts_with = "users")]
+    all: bool,
+    /// After every save by a live user
+    #[arg(long)]
+    low_priority: bool,
+}
+
+/// Options of `tidemark refresh resume`.
+#[derive(Debug, clap::Args)]
+struct ResumeOptions {
+    /// Whose refreshes
+    #[arg(required_unless_present = "all_failed")]
+    user: Option<Uuid>,
+    /// Everybody's
+    #[arg(long, conflicts_with = "user")]
+    all_failed: bool,
+}
+
+/// What a request did.
+#[derive(Debug, Serialize)]
+struct Requested {
+    users: i64,
+    low_priority: bool,
+}
+
+/// What a resume did.
+#[derive(Debug, Serialize)]
+struct Resumed {
+    users: usize,
+    jobs: usize,
+    runs: u64,
+}
 
 /// Runs the command.
-pub(crate) async fn run(_options: &Options, _source: &Source, _output: Output) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> anyhow::Result<ExitCode> {
+    let database = source.open()?;
+    let mut client = database.admin().await?;
+    match &options.action {
+        Action::Request(request) => {
+            let requested = Requested { users: ask(request, &client).await?, low_priority: request.low_priority };
+            output.answer(&requested, || requested.describe())?;
+        }
+        Action::Resume(resume) => {
+            let resumed = begin_anew(resume.user, &mut client).await.map_err(explain)?;
+            output.answer(&resumed, || resumed.describe())?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn ask(request: &RequestOptions, client: &Client) -> anyhow::Result<i64> {
+    if request.all {
+        return ask_for_all(client, request.low_priority).await;
+    }
+    let distinct: Vec<Uuid> = BTreeSet::from_iter(request.users.iter().copied()).into_iter().collect();
+    let mut asked = 0;
+    for batch in distinct.chunks(USERS_PER_STATEMENT) {
+        let parameters = [(&batch as _, Type::UUID_ARRAY), (&request.low_priority as _, Type::BOOL)];
+        let rows = client.query_typed(REFRESH_REQUEST, &parameters).await.map_err(explain)?;
+        asked += rows.first().map_or(Ok(0), |row| row.try_get::<_, i32>(0)).map(i64::from)?;
+    }
+    Ok(asked)
+}
+
+/// Asks for everybody, in the order of the users' ids, so many per statement. Ended early, it can simply be run again.
+async fn ask_for_all(client: &Client, low_priority: bool) -> anyhow::Result<i64> {
+    let progress = ProgressBar::new_spinner().with_message("users asked for: 0");
+    progress.enable_steady_tick(Duration::from_millis(100));
+    let limit = i64::try_from(USERS_PER_STATEMENT)?;
+    let mut after: Option<Uuid> = None;
+    let mut asked = 0;
+    loop {
+        let parameters = [(&after as _, Type::UUID), (&low_priority as _, Type::BOOL), (&limit as _, Type::INT8)];
+        let rows = client.query_typed(REFRESH_REQUEST_BATCH, &parameters).await.map_err(explain)?;
+        let (number, last): (i32, Option<Uuid>) = match rows.first() {
+            Some(row) => (row.try_get(0)?, row.try_get(1)?),
+            None => (0, None),
+        };
+        asked += i64::from(number);
+        progress.set_message(format!("users asked for: {asked}"));
+        if last.is_none() {
+            progress.finish_and_clear();
+            return Ok(asked);
+        }
+        after = last;
+    }
+}
+
+/// The two updates of a manual resume, in one transaction. Nothing of the source or of what is dirty is touched.
+async fn begin_anew(user: Option<Uuid>, client: &mut Client) -> Result<Resumed, tokio_postgres::Error> {
+    let transaction = client.transaction().await?;
+    let jobs = match user {
+        Some(user) => transaction.query_typed(RESUME_JOBS, &[(&user, Type::UUID)]).await?,
+        None => transaction.query_typed(RESUME_ALL_JOBS, &[]).await?,
+    };
+    let mut users = jobs.iter().map(|row| row.try_get(0)).collect::<Result<BTreeSet<Uuid>, _>>()?;
+    users.extend(user);
+    let listed: Vec<Uuid> = users.iter().copied().collect();
+    let runs = transaction.execute_typed(RESUME_RUNS, &[(&listed, Type::UUID_ARRAY)]).await?;
+    transaction.commit().await?;
+    Ok(Resumed { users: if jobs.is_empty() { 0 } else { users.len() }, jobs: jobs.len(), runs })
+}
+
+impl Requested {
+    fn describe(&self) -> String {
+        let users = if self.users == 1 { "one user is".to_owned() } else { format!("{} users are", self.users) };
+        let order = if self.low_priority { ", after every save by a live user" } else { "" };
+        format!("{users} stale now; the next claims take them{order}")
+    }
+}
+
+impl Resumed {
+    fn describe(&self) -> String {
+        match self.jobs {
+            0 => "nothing to resume: no refresh has used up its attempts".to_owned(),
+            1 => "one refresh begins anew; the next claim takes it".to_owned(),
+            jobs => format!("{jobs} refreshes of {} users begin anew; the next claims take them", self.users),
+        }
+    }
 }

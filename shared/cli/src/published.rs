@@ -1,0 +1,65 @@
+//! What is published of one user, as it stands in the tables.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tidemark_stats::DEFINITION_VERSION;
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use crate::refusal::explain;
+use crate::statements::PUBLISHED;
+
+/// Rows are kept as the database wrote them: a figure that passed through a float would no longer be exact.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Published {
+    /// Whose.
+    pub(crate) user_id: Uuid,
+    /// Whether something newer than this waits to be published.
+    pub(crate) stale: bool,
+    /// The user's one row; none before the first publish.
+    pub(crate) user_stats_summary: Option<Box<RawValue>>,
+    /// One row per exercise, by name.
+    pub(crate) user_exercise_stats: Vec<Box<RawValue>>,
+    /// One row per exercise and number of repetitions.
+    pub(crate) user_exercise_rep_maxes: Vec<Box<RawValue>>,
+    /// One row per exercise and week, oldest first.
+    pub(crate) user_exercise_stats_weekly: Vec<Box<RawValue>>,
+}
+
+impl Published {
+    /// Reads everything of `user`, or of one exercise, in one statement. `None` where nobody knows the user.
+    pub(crate) async fn read(client: &Client, user: Uuid, exercise: Option<&str>) -> anyhow::Result<Option<Self>> {
+        let parameters =
+            [(&user as _, Type::UUID), (&exercise as _, Type::TEXT), (&DEFINITION_VERSION as _, Type::INT4)];
+        let rows = client.query_typed(PUBLISHED, &parameters).await.map_err(explain)?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let mut published = Self { user_id: user, ..Self::default() };
+        for row in rows {
+            published.take(row.try_get(0)?, row.try_get(1)?)?;
+        }
+        Ok(Some(published))
+    }
+
+    /// Whether there is no row of any exercise.
+    pub(crate) fn has_no_exercise(&self) -> bool {
+        self.user_exercise_stats.is_empty()
+    }
+
+    fn take(&mut self, name: &str, content: String) -> anyhow::Result<()> {
+        if name == "stale" {
+            self.stale = content == "true";
+            return Ok(());
+        }
+        let row = RawValue::from_string(content)?;
+        match name {
+            "user_stats_summary" => self.user_stats_summary = Some(row),
+            "user_exercise_stats" => self.user_exercise_stats.push(row),
+            "user_exercise_rep_maxes" => self.user_exercise_rep_maxes.push(row),
+            _ => self.user_exercise_stats_weekly.push(row),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+-- Everything published of one user, or of one of the user's exercises ($2), in one statement and so of one snapshot. Each
+-- row is its table's row as JSON text, so that no figure passes through a float. $3 is this build's version of the formulas.
+-- No row named stale: nobody knows the user.
+WITH exercise AS MATERIALIZED (
+    SELECT stats.exercise_id, pg_catalog.lower(stats.exercise_name) AS name, pg_catalog.to_jsonb(stats)::text AS content
+    FROM public.user_exercise_stats AS stats
+    WHERE stats.user_id = $1
+        AND ($2::text IS NULL OR pg_catalog.lower(stats.exercise_name) = pg_catalog.lower($2::text))
+)
+SELECT part.name, part.content
+FROM (
+    SELECT 'stale' AS name,
+        (state.requested_generation > state.applied_generation
+            OR (state.requested_generation > 0 AND state.definition_version < $3))::text AS content,
+        1 AS place, '' AS first_key, 0 AS second_key, NULL::date AS third_key
+    FROM public.user_stats_projection_state AS state
+    WHERE state.user_id = $1
+    UNION ALL
+    SELECT 'user_stats_summary', pg_catalog.to_jsonb(summary)::text, 2, '', 0, NULL
+    FROM public.user_stats_summary AS summary
+    WHERE summary.user_id = $1
+    UNION ALL
+    SELECT 'user_exercise_stats', exercise.content, 3, exercise.name, 0, NULL
+    FROM exercise
+    UNION ALL
+    SELECT 'user_exercise_rep_maxes', pg_catalog.to_jsonb(rep_max)::text, 4, exercise.name, rep_max.reps, NULL
+    FROM public.user_exercise_rep_maxes AS rep_max
+    JOIN exercise ON exercise.exercise_id = rep_max.exercise_id
+    WHERE rep_max.user_id = $1
+    UNION ALL
+    SELECT 'user_exercise_stats_weekly', pg_catalog.to_jsonb(weekly)::text, 5, exercise.name, 0, weekly.week_start
+    FROM public.user_exercise_stats_weekly AS weekly
+    JOIN exercise ON exercise.exercise_id = weekly.exercise_id
+    WHERE weekly.user_id = $1
+) AS part
+ORDER BY part.place, part.first_key, part.second_key, part.third_key

@@ -1,0 +1,1 @@
+SELECT public.request_stats_refresh($1, $2)
