@@ -1,1 +1,1 @@
-//! x
+//! Not written yet.
