@@ -1,5 +1,8 @@
 //! Killed and frozen workers, a killed server, connections cut around a COMMIT: the same figures as undisturbed.
 #![allow(clippy::unwrap_used)]
 
+mod commit_cut;
 mod scene;
+mod server_crashed;
+mod worker_frozen;
 mod worker_killed;

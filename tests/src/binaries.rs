@@ -24,7 +24,7 @@ pub fn tidemark() -> PathBuf {
 }
 
 /// Builds once per test process, in the profile and target folder of the running test: cargo builds no binaries of other
-/// packages for a test.
+/// packages for a test. `TIDEMARK_BINARIES=built` says that this has been done.
 fn built(package: &str, binary: &str) -> PathBuf {
     static BUILT: OnceLock<Mutex<HashMap<String, Arc<OnceLock<()>>>>> = OnceLock::new();
     let once = {
@@ -35,6 +35,9 @@ fn built(package: &str, binary: &str) -> PathBuf {
     // A test runs from <target>/<profile>/deps/.
     let profile = test.parent().and_then(Path::parent).expect("the test lies in a target folder");
     once.get_or_init(|| {
+        if std::env::var_os("TIDEMARK_BINARIES").is_some_and(|state| state == "built") {
+            return;
+        }
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["build", "--quiet", "--package", package]);
