@@ -125,6 +125,8 @@ CREATE TABLE tidemark.staged_results (
     definition_version integer NOT NULL,
     document jsonb NOT NULL
 );
+-- Lives for a moment: compressing it would cost more than writing it.
+ALTER TABLE tidemark.staged_results ALTER COLUMN document SET STORAGE EXTERNAL;
 COMMENT ON TABLE tidemark.staged_results IS 'What a compute found out, waiting for its publish. A logged table: a publish trusts it.';
 
 -- Only the holder of this row's lock makes leases.

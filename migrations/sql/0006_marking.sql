@@ -315,10 +315,11 @@ BEGIN
         WHERE state.user_id = NEW.user_id AND state.live_run_id IS DISTINCT FROM NEW.id;
         RETURN NULL;
     END IF;
-    IF TG_OP <> 'INSERT' THEN
-        UPDATE public.user_stats_projection_state AS state
-        SET live_run_id = NULL
-        WHERE state.user_id = OLD.user_id AND state.live_run_id = OLD.id;
+    IF TG_OP <> 'INSERT' AND EXISTS (
+        SELECT FROM public.user_stats_projection_state AS state
+        WHERE state.user_id = OLD.user_id AND state.live_run_id = OLD.id
+    ) THEN
+        UPDATE public.user_stats_projection_state AS state SET live_run_id = NULL WHERE state.user_id = OLD.user_id;
     END IF;
     IF TG_OP = 'UPDATE' AND NEW.phase = 'failed' AND NEW.retry_not_before IS DISTINCT FROM OLD.retry_not_before THEN
         UPDATE public.user_stats_projection_state AS state
@@ -328,8 +329,16 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE TRIGGER follow_run AFTER INSERT OR DELETE OR UPDATE OF phase, retry_not_before ON public.user_stats_projection_runs
+CREATE TRIGGER follow_run AFTER INSERT OR DELETE ON public.user_stats_projection_runs
     FOR EACH ROW EXECUTE FUNCTION tidemark.follow_run();
+-- Moving from one live phase to the next changes nothing here.
+CREATE TRIGGER follow_updated_run AFTER UPDATE OF phase, retry_not_before ON public.user_stats_projection_runs
+    FOR EACH ROW
+    WHEN (
+        OLD.retry_not_before IS DISTINCT FROM NEW.retry_not_before
+        OR (OLD.phase IN ('published', 'failed')) <> (NEW.phase IN ('published', 'failed'))
+    )
+    EXECUTE FUNCTION tidemark.follow_run();
 
 -- State: the order defence. Nothing may lower applied_generation, nor publish a generation at or below it.
 CREATE FUNCTION tidemark.defend_order() RETURNS trigger

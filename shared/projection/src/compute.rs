@@ -61,8 +61,7 @@ async fn stage(client: &Client, lease: Lease, budget: Duration, began: Instant) 
     }
     let document = compute(source?).await?;
     let compute_ms = i32::try_from(began.elapsed().as_millis()).unwrap_or(i32::MAX);
-    let left = budget.saturating_sub(began.elapsed());
-    if left.is_zero() {
+    if began.elapsed() >= budget {
         return Err(Error::Database { code: error_code::OVER_BUDGET.to_owned(), constraint: None });
     }
     let document = Json(document);
@@ -74,12 +73,7 @@ async fn stage(client: &Client, lease: Lease, budget: Duration, began: Instant) 
         (&DEFINITION_VERSION as _, Type::INT4),
         (&document as _, Type::JSONB),
     ];
-    let (limits, staged) = futures_util::future::join(
-        begin_step(client, Function::Compute, Some(left)),
-        client.query_typed(COMPUTE_STAGE, &stage_parameters),
-    )
-    .await;
-    limits?;
+    let staged = client.query_typed(COMPUTE_STAGE, &stage_parameters).await;
     if !staged?.first().is_some_and(|row| row.get(0)) {
         return Err(Error::Stale);
     }
