@@ -49,13 +49,15 @@ async fn watch(connection: &mut Connection, output: Output) -> anyhow::Result<()
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     looks.tick().await;
+    // Once for all looks: an interrupt between two of them counts as well.
+    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
     let mut screen = Screen::open(output);
     loop {
         if screen.show(&value)? == Reader::Gone {
             return Ok(());
         }
         tokio::select! {
-            interrupted = tokio::signal::ctrl_c() => return Ok(interrupted?),
+            outcome = &mut interrupted => return Ok(outcome?),
             read = async {
                 looks.tick().await;
                 tidemark_status::read(connection).await
