@@ -42,11 +42,15 @@ CREATE INDEX exercises_merged_into ON public.exercises (user_id, merged_into) WH
 CREATE TABLE public.workouts (
     user_id uuid NOT NULL,
     id uuid NOT NULL DEFAULT pg_catalog.gen_random_uuid(),
-    started_at timestamptz NOT NULL,
+    -- No compute can read infinity, a year of five digits or 24:00, by whatever road they come.
+    started_at timestamptz NOT NULL
+        CONSTRAINT workouts_started_at CHECK (pg_catalog.isfinite(started_at)),
     -- The zone the user was in then. Later travel does not move a workout to another date.
     time_zone text NOT NULL,
-    local_date date NOT NULL,
-    local_time time NOT NULL,
+    local_date date NOT NULL
+        CONSTRAINT workouts_local_date CHECK (local_date BETWEEN '0001-01-01' AND '9999-12-31'),
+    local_time time NOT NULL
+        CONSTRAINT workouts_local_time CHECK (local_time < '24:00:00'),
     duration_seconds bigint
         CONSTRAINT workouts_duration_seconds CHECK (duration_seconds BETWEEN 0 AND 31536000),
     title text NOT NULL DEFAULT '',
@@ -68,7 +72,9 @@ CREATE TABLE public.workout_sets (
     kind text NOT NULL DEFAULT 'normal'
         CONSTRAINT workout_sets_kind CHECK (kind IN ('warmup', 'normal', 'failure', 'drop')),
     -- As typed, in the unit it was typed in; kilograms are derived, never stored over it.
-    weight numeric(15, 9),
+    -- The bounds of the type, said once more because NaN passes those.
+    weight numeric(15, 9)
+        CONSTRAINT workout_sets_weight CHECK (weight > -1000000 AND weight < 1000000),
     weight_unit text NOT NULL DEFAULT 'kg'
         CONSTRAINT workout_sets_weight_unit CHECK (weight_unit IN ('kg', 'lb')),
     reps integer
@@ -76,7 +82,7 @@ CREATE TABLE public.workout_sets (
     duration_seconds bigint
         CONSTRAINT workout_sets_duration_seconds CHECK (duration_seconds BETWEEN 0 AND 31536000),
     distance_meters numeric(12, 3)
-        CONSTRAINT workout_sets_distance_meters CHECK (distance_meters >= 0),
+        CONSTRAINT workout_sets_distance_meters CHECK (distance_meters >= 0 AND distance_meters < 1000000000),
     rpe numeric(4, 2)
         CONSTRAINT workout_sets_rpe CHECK (rpe BETWEEN 0 AND 10),
     superset integer,
@@ -89,7 +95,8 @@ CREATE INDEX workout_sets_exercise ON public.workout_sets (user_id, exercise_id)
 
 CREATE TABLE public.bodyweight_log (
     user_id uuid NOT NULL,
-    measured_on date NOT NULL,
+    measured_on date NOT NULL
+        CONSTRAINT bodyweight_log_measured_on CHECK (measured_on BETWEEN '0001-01-01' AND '9999-12-31'),
     weight numeric(15, 9) NOT NULL
         CONSTRAINT bodyweight_log_weight CHECK (weight > 0 AND weight < 2000),
     weight_unit text NOT NULL DEFAULT 'kg'

@@ -30,8 +30,9 @@ DECLARE
 BEGIN
     IF jsonb_typeof(p_workout) IS DISTINCT FROM 'object' THEN
         v_problem := 'the workout must be a JSON object';
-    ELSIF jsonb_typeof(p_workout -> 'started_at') IS DISTINCT FROM 'string'
-        OR p_workout ->> 'started_at' !~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$' THEN
+    ELSIF NOT tidemark.is_uuid(p_workout -> 'id') THEN
+        v_problem := 'id must be a UUID';
+    ELSIF NOT tidemark.is_instant(p_workout -> 'started_at') THEN
         v_problem := 'started_at must be an instant with its offset, such as 2026-07-19T17:30:00-07:00';
     ELSIF jsonb_typeof(coalesce(p_workout -> 'sets', '[]')) <> 'array' THEN
         v_problem := 'sets must be an array';
@@ -47,7 +48,8 @@ BEGIN
         FROM (
             SELECT entry.place, CASE
                 WHEN jsonb_typeof(entry.value) <> 'object' THEN 'must be a JSON object'
-                WHEN coalesce(length(entry.value ->> 'exercise'), 0) NOT BETWEEN 1 AND 200
+                WHEN jsonb_typeof(entry.value -> 'exercise') IS DISTINCT FROM 'string'
+                    OR length(entry.value ->> 'exercise') NOT BETWEEN 1 AND 200
                     THEN 'exercise must be a name of 1 to 200 characters'
                 WHEN coalesce(entry.value ->> 'kind', 'normal') NOT IN ('warmup', 'normal', 'failure', 'drop')
                     THEN 'kind must be warmup, normal, failure or drop'
@@ -87,6 +89,31 @@ LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
         WHEN 'null' THEN true
         ELSE p_value IS NULL
     END
+$$;
+
+-- Absent and null are fine: an id is given to the workout.
+CREATE FUNCTION tidemark.is_uuid(p_value jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE jsonb_typeof(p_value)
+        WHEN 'string' THEN p_value #>> '{}' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+        WHEN 'null' THEN true
+        ELSE p_value IS NULL
+    END
+$$;
+
+-- A text that only looks like an instant (the 30th of February) is refused by the cast, whose own error would repeat it.
+CREATE FUNCTION tidemark.is_instant(p_value jsonb) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF jsonb_typeof(p_value) IS DISTINCT FROM 'string'
+        OR p_value #>> '{}' !~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$' THEN
+        RETURN false;
+    END IF;
+    PERFORM (p_value #>> '{}')::timestamptz;
+    RETURN true;
+EXCEPTION WHEN data_exception THEN
+    RETURN false;
+END
 $$;
 
 CREATE FUNCTION tidemark.is_json(p_text text) RETURNS boolean

@@ -18,6 +18,16 @@ BEGIN
         EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', v_object.name);
     END LOOP;
     FOR v_object IN
+        SELECT sequence_class.oid::regclass AS name
+        FROM pg_catalog.pg_class AS sequence_class
+        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = sequence_class.relnamespace
+        WHERE namespace.nspname IN ('public', 'tidemark')
+            AND sequence_class.relkind = 'S'
+            AND sequence_class.relowner = (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = 'tidemark_owner')
+    LOOP
+        EXECUTE pg_catalog.format('REVOKE ALL ON SEQUENCE %s FROM PUBLIC, anon, authenticated, service_role, tidemark_worker', v_object.name);
+    END LOOP;
+    FOR v_object IN
         SELECT routine.oid::regprocedure AS name
         FROM pg_catalog.pg_proc AS routine
         JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = routine.pronamespace
@@ -28,7 +38,6 @@ BEGIN
     END LOOP;
 END
 $lock_down$;
-REVOKE ALL ON SEQUENCE tidemark.generation FROM PUBLIC, anon, authenticated, service_role, tidemark_worker;
 
 GRANT EXECUTE ON FUNCTION
     tidemark.begin_step_v1(text, integer),
