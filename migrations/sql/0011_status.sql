@@ -38,7 +38,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
         'backoff_waiting', (
             SELECT count(*)
             FROM public.user_stats_projection_state AS state
-            WHERE state.retry_not_before > clock_timestamp() AND state.pending_generation IS NOT NULL
+            WHERE state.retry_not_before > statement_timestamp() AND state.pending_generation IS NOT NULL
         ),
         'active_list', (
             SELECT coalesce(jsonb_agg(jsonb_build_object(
@@ -61,24 +61,25 @@ $$;
 
 CREATE FUNCTION tidemark.status_last_hour() RETURNS jsonb
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+    -- The statement's time, because a volatile clock is never the bound of an index scan: the whole history was read.
     -- Percentiles of the newest ten thousand runs of the hour: sorting more would cost more than it tells.
     WITH sample AS MATERIALIZED (
         SELECT run.compute_ms, run.publish_ms
         FROM public.user_stats_projection_runs AS run
-        WHERE run.phase = 'published' AND run.published_at > clock_timestamp() - interval '1 hour'
+        WHERE run.phase = 'published' AND run.published_at > statement_timestamp() - interval '1 hour'
         ORDER BY run.published_at DESC
         LIMIT 10000
     ), failed AS MATERIALIZED (
         SELECT run.error_code, count(*) AS number
         FROM public.user_stats_projection_runs AS run
-        WHERE run.phase = 'failed' AND run.failed_at > clock_timestamp() - interval '1 hour'
+        WHERE run.phase = 'failed' AND run.failed_at > statement_timestamp() - interval '1 hour'
         GROUP BY run.error_code
     )
     SELECT jsonb_build_object(
         'completed', (
             SELECT count(*)
             FROM public.user_stats_projection_runs AS run
-            WHERE run.phase = 'published' AND run.published_at > clock_timestamp() - interval '1 hour'
+            WHERE run.phase = 'published' AND run.published_at > statement_timestamp() - interval '1 hour'
         ),
         'failed', (SELECT coalesce(sum(failed.number), 0) FROM failed),
         'failed_by_code', (SELECT coalesce(jsonb_object_agg(failed.error_code, failed.number), '{}') FROM failed),
