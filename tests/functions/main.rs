@@ -1,2 +1,6 @@
 //! The real function binaries under a simulated Lambda.
 #![allow(clippy::unwrap_used)]
+
+mod environments;
+mod status;
+mod ticking;
