@@ -133,3 +133,34 @@ END
 $$;
 CREATE TRIGGER training_profiles_time_zone BEFORE INSERT OR UPDATE OF time_zone ON public.training_profiles
     FOR EACH ROW EXECUTE FUNCTION tidemark.check_row_time_zone();
+
+-- An exercise merged into one that is merged into it would count nowhere. The user's exercises are locked in one order, so that
+-- two merges at the same moment cannot close a circle together.
+CREATE FUNCTION tidemark.refuse_merge_circle() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v_next uuid := NEW.merged_into;
+    v_steps integer := 0;
+BEGIN
+    IF v_next IS NULL THEN
+        RETURN NEW;
+    END IF;
+    PERFORM FROM public.exercises AS exercise
+    WHERE exercise.user_id = NEW.user_id AND (exercise.merged_into IS NOT NULL OR exercise.id IN (NEW.id, NEW.merged_into))
+    ORDER BY exercise.id
+    FOR NO KEY UPDATE;
+    WHILE v_next IS NOT NULL LOOP
+        v_steps := v_steps + 1;
+        IF v_next = NEW.id OR v_steps > 100 THEN
+            RAISE EXCEPTION 'exercises cannot be merged in a circle, nor over more than a hundred steps'
+                USING ERRCODE = 'invalid_parameter_value';
+        END IF;
+        SELECT exercise.merged_into INTO v_next
+        FROM public.exercises AS exercise
+        WHERE exercise.user_id = NEW.user_id AND exercise.id = v_next;
+    END LOOP;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER refuse_merge_circle BEFORE INSERT OR UPDATE OF merged_into ON public.exercises
+    FOR EACH ROW EXECUTE FUNCTION tidemark.refuse_merge_circle();

@@ -62,6 +62,7 @@ $$;
 CREATE FUNCTION tidemark.status_last_hour() RETURNS jsonb
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
     -- The statement's time, because a volatile clock is never the bound of an index scan: the whole history was read.
+    -- The hour is reckoned from statement_timestamp(): an index can be searched for it, for the volatile clock it cannot.
     -- Percentiles of the newest ten thousand runs of the hour: sorting more would cost more than it tells.
     WITH sample AS MATERIALIZED (
         SELECT run.compute_ms, run.publish_ms

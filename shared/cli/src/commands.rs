@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod bench;
 pub(crate) mod import;
 pub(crate) mod local;
 pub(crate) mod migrate;
@@ -30,6 +31,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Pause(options) => pause::pause(&options, &source, output).await,
         Command::Resume(options) => pause::resume(&options, &source, output).await,
         Command::Refresh(options) => refresh::run(&options, &source, output).await,
+        Command::Bench(options) => bench::run(&options, output).await,
         Command::Tick(options) => tick::run(&options, &source, output).await,
     }
 }

@@ -91,6 +91,14 @@ impl Database {
         })
     }
 
+    /// A durable, migrated database in a server of its own under `root`.
+    pub(crate) async fn fresh_in(root: &Path) -> anyhow::Result<Self> {
+        let database = Self::embedded(root, true)?;
+        database.ensure_exists().await?;
+        tidemark_migrations::migrate(&mut database.admin().await?).await?;
+        Ok(database)
+    }
+
     /// Where an embedded server that was started here keeps its data.
     pub(crate) fn data_directory(&self) -> Option<PathBuf> {
         self.embedded.as_ref().map(EmbeddedServer::data_directory)

@@ -1,6 +1,7 @@
 //! `tidemark`: the command line. One file per command under `commands/`.
 
 mod arguments;
+mod bench;
 mod commands;
 mod database;
 mod failure;

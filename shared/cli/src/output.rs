@@ -1,5 +1,7 @@
 //! Where words and documents go: documents and tables to stdout, everything else to stderr.
 
+use std::io::Write as _;
+
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
@@ -22,12 +24,12 @@ impl Output {
 
     /// Prints `document` as JSON, or what `text` makes for people.
     pub(crate) fn answer<T: Serialize>(self, document: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
-        if self.json {
-            println!("{}", serde_json::to_string_pretty(document)?);
-        } else {
-            println!("{}", text());
+        let answer = if self.json { serde_json::to_string_pretty(document)? } else { text() };
+        match writeln!(std::io::stdout(), "{answer}") {
+            // Whoever reads has had enough, as `head` has.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            other => Ok(other?),
         }
-        Ok(())
     }
 
     /// A line for the person who watches; never on stdout.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tidemark_queue::{Connection, Function, Invocation};
+use tidemark_queue::{Connection, Function, Invocation, Outcome};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
@@ -62,7 +62,10 @@ impl Environments {
         let Ok(_permit) = self.slots.try_acquire() else { return };
         let Some(mut connection) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() else { return };
         let invocation = Invocation::begin(Some(jiff::Timestamp::now()), Some(DEADLINE), LINGER);
-        let _summary = invoke(self.function, &mut connection, &invocation).await;
+        let summary = invoke(self.function, &mut connection, &invocation).await;
+        if summary.outcome != Outcome::Idle {
+            tracing::info!(tick.function = %self.function, tick.outcome = summary.outcome.as_str(), "{summary}");
+        }
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
     }
 }

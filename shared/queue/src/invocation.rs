@@ -112,6 +112,25 @@ pub struct Summary {
     pub error_code: Option<String>,
 }
 
+impl std::fmt::Display for Summary {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "{}: {} ({} done, {} failed, {} lost) in {} ms",
+            self.function,
+            self.outcome.as_str(),
+            self.succeeded,
+            self.failed,
+            self.lost,
+            self.elapsed_ms
+        )?;
+        match &self.error_code {
+            Some(code) => write!(formatter, ", last error {code}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Summary {
     /// A summary of a function that has done nothing yet.
     #[must_use]

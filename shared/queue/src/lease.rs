@@ -123,11 +123,13 @@ fn taken(row: &Row) -> Result<Taken, Error> {
 
 impl Lease {
     /// Records that the run failed, with a stable code and a message without row values. A connection that breaks on the way
-    /// is replaced once: whoever asked for this often comes with a broken one.
+    /// is replaced once: whoever asked for this often comes with a broken one. The server stores no NUL: each becomes the
+    /// replacement character, because a failure that cannot be recorded would be repeated for ever.
     ///
     /// # Errors
     /// When it could not be recorded; the lease's expiry will do so later.
     pub async fn fail(&self, connection: &mut Connection, code: &str, message: &str) -> Result<Failed, Error> {
+        let (code, message) = (&code.replace('\0', "\u{fffd}"), &message.replace('\0', "\u{fffd}"));
         let first = self.fail_once(connection, code, message).await;
         match first {
             Err(error) if error.breaks_connection() || matches!(error, Error::Contended { .. }) => {

@@ -1,4 +1,4 @@
-//! Ending an invocation: how it went, for the status document and the log.
+//! Ending an invocation: how it went, for the status document.
 
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
@@ -7,7 +7,7 @@ use crate::lease::SHORT_CALL_LIMIT;
 use crate::statements::TICK_END;
 use crate::{Connection, Function, Invocation, Outcome, Summary};
 
-/// Completes the summary and, where something was done, notes the end in the database. Idle, paused and late invocations
+/// Completes the summary, which the caller logs, and, where something was done, notes the end in the database. Idle, paused and late invocations
 /// have been noted by their one round trip already.
 pub async fn end(connection: &mut Connection, function: Function, invocation: &Invocation, summary: &mut Summary) {
     let noteworthy = matches!(summary.outcome, Outcome::Worked | Outcome::Failed);
@@ -24,13 +24,4 @@ pub async fn end(connection: &mut Connection, function: Function, invocation: &I
         }
     }
     summary.elapsed_ms = u64::try_from(invocation.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    tracing::info!(
-        tick.function = %function,
-        tick.outcome = summary.outcome.as_str(),
-        tick.succeeded = summary.succeeded,
-        tick.failed = summary.failed,
-        tick.lost = summary.lost,
-        tick.elapsed_ms = summary.elapsed_ms,
-        "tick ended"
-    );
 }

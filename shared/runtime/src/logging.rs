@@ -9,9 +9,18 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
-/// Crates whose detailed logs hold statements, parameters or handshakes. Nothing below a warning is taken from them,
+/// Crates whose detailed logs hold statements, parameters, handshakes or, the Lambda runtime's, whole events with their
+/// headers. Nothing below a warning is taken from them,
 /// whatever `RUST_LOG` says.
-const WITHHELD: [&str; 4] = ["tokio_postgres", "postgres_protocol", "rustls", "tokio_rustls"];
+const WITHHELD: [&str; 7] = [
+    "tokio_postgres",
+    "postgres_protocol",
+    "rustls",
+    "tokio_rustls",
+    "lambda_runtime",
+    "lambda_http",
+    "lambda_runtime_api_client",
+];
 
 /// Starts the logs: JSON when run by Lambda (`AWS_LAMBDA_RUNTIME_API` is set), lines for people otherwise. The level
 /// comes from `RUST_LOG` (`debug`, or `tidemark_queue=debug,info`), `info` when unset or unreadable.

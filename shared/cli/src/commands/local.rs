@@ -1,13 +1,18 @@
 //! `tidemark local`: the whole system on one machine.
 
+use std::net::Ipv4Addr;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use secrecy::SecretString;
 use serde::Serialize;
 use tidemark_importers::ParseOptions;
+use tidemark_status::{Router, Tokens};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -17,7 +22,7 @@ use crate::database::{Database, Source};
 use crate::failure::Failure;
 use crate::local_user::{LocalUser, UserSummary};
 use crate::output::Output;
-use crate::{importing, ticker};
+use crate::{http_server, importing, ticker};
 
 const FRESHNESS: &str = include_str!("../sql/freshness.sql");
 /// How often `--until-fresh` looks whether anybody is stale.
@@ -80,6 +85,7 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
     }
 
     let (stop, stopped) = watch::channel(false);
+    let status = serve_status(&database, options, stopped.clone(), output).await?;
     let ticks = ticker::run(&database, stopped);
     let until = async {
         let outcome = if options.until_fresh {
@@ -92,6 +98,7 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
         outcome
     };
     let (ticked, outcome) = tokio::join!(ticks, until);
+    status.await?;
     ticked?;
     outcome?;
     if options.until_fresh {
@@ -100,6 +107,45 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
         output.answer(&summary, || UserSummary::table(&summary.users, summary.seconds))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Serves the status page on this machine only. Whoever waits for figures does not need it, so that a port in use stops only
+/// the others.
+async fn serve_status(
+    database: &Database,
+    options: &Options,
+    mut stopped: watch::Receiver<bool>,
+    output: Output,
+) -> anyhow::Result<JoinHandle<()>> {
+    let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await {
+        Ok(listener) => listener,
+        Err(error) if options.until_fresh => {
+            output.note(&format!("no status page: port {} cannot be used ({error})", options.port));
+            return Ok(tokio::spawn(std::future::ready(())));
+        }
+        Err(error) => {
+            return Err(Failure::new(
+                format!("port {} cannot be used: {error}", options.port),
+                "choose another with --port; 0 lets the system choose",
+            )
+            .into());
+        }
+    };
+    let given = std::env::var("STATUS_TOKENS").ok().filter(|tokens| !tokens.trim().is_empty());
+    let token = given.clone().unwrap_or_else(|| Uuid::new_v4().simple().to_string());
+    let router = Router::new(Tokens::from_list(&SecretString::from(token.clone())));
+    if !options.until_fresh {
+        // A token made up for this run is of use to nobody else; one that was given is not shown.
+        let shown = if given.is_some() { "one of STATUS_TOKENS" } else { &token };
+        output.note(&format!("status page http://{}/ (token: {shown})", listener.local_addr()?));
+    }
+    let connector = database.worker_connector("status")?;
+    Ok(tokio::spawn(async move {
+        let shutdown = async move {
+            let _sender_gone = stopped.wait_for(|stopped| *stopped).await;
+        };
+        http_server::serve(listener, router, connector, shutdown).await;
+    }))
 }
 
 /// Starts the database and brings its schema up to date.

@@ -44,7 +44,7 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
     let deadline = Duration::from_secs(options.deadline);
     let invocation = Invocation::begin(None, Some(deadline), Duration::ZERO);
     let summary = invoke(function, &mut connection, &invocation).await;
-    output.answer(&summary, || describe(&summary))?;
+    output.answer(&summary, || summary.to_string())?;
     let failed = matches!(summary.outcome, Outcome::Failed | Outcome::Unavailable);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -56,17 +56,4 @@ pub(crate) async fn invoke(function: Function, connection: &mut Connection, invo
         Function::Compute => tidemark_projection::compute::handle(connection, invocation).await,
         Function::Publish => tidemark_projection::publish::handle(connection, invocation).await,
     }
-}
-
-fn describe(summary: &Summary) -> String {
-    let code = summary.error_code.as_ref().map(|code| format!(", last error {code}")).unwrap_or_default();
-    format!(
-        "{}: {} ({} done, {} failed, {} lost) in {} ms{code}",
-        summary.function,
-        summary.outcome.as_str(),
-        summary.succeeded,
-        summary.failed,
-        summary.lost,
-        summary.elapsed_ms
-    )
 }
