@@ -1,0 +1,125 @@
+//! What can happen, as plain data that can be made smaller and repeated.
+
+use proptest::prelude::*;
+
+/// One step. Numbers that pick something are taken modulo of what there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// A change of somebody's source.
+    Source(Change),
+    /// One claim.
+    Claim,
+    /// The real compute function, one invocation.
+    ComputeInvocation,
+    /// The real publish function, one invocation.
+    PublishInvocation,
+    /// A worker goes some steps on: takes, holds, stages or publishes, commits.
+    Advance { worker: usize, steps: usize, prefers_publish: bool },
+    /// The session of a worker that has a run is ended by the server, whatever it is doing.
+    Crash { worker: usize },
+    /// A worker that has a run gives it up and records why.
+    Fail { worker: usize },
+    /// Somebody calls with a lease of the past, or with one that a worker is using.
+    Call { lease: usize, call: Call },
+    /// A live run's lease is over.
+    Expire { run: usize },
+    /// A compute holds its run while the lease passes.
+    HoldBeyondExpiry { worker: usize },
+    /// The operator's two updates, in either order.
+    Resume { user: usize, run_first: bool },
+    /// A backoff ends.
+    EndBackoff { user: usize },
+    /// The operator pauses or resumes a function.
+    Pause { function: usize, is_enabled: bool },
+    /// Slots.
+    SetMaxActive { slots: i32 },
+    /// Backoff: none, or an hour.
+    SetBackoff { is_long: bool },
+}
+
+/// What a caller with a lease asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    Hold,
+    Stage,
+    Publish,
+    Fail,
+    Phase,
+}
+
+/// A change of somebody's source. `ending` says how a publish that stands in its way ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) user: usize,
+    pub(crate) kind: ChangeKind,
+    /// Choices of the change: weights, exercises, dates.
+    pub(crate) dice: u64,
+    pub(crate) publish_commits: bool,
+}
+
+/// Kinds of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    Save,
+    SaveAgain,
+    Edit,
+    Delete,
+    BulkInsert,
+    BulkDelete,
+    BulkMove,
+    ExerciseAttribute,
+    ExerciseName,
+    Merge,
+    Bodyweight,
+    Profile,
+    RolledBack,
+    RequestRefresh,
+    RequestRebuild,
+}
+
+fn change() -> impl Strategy<Value = Operation> {
+    let kind = prop_oneof![
+        6 => Just(ChangeKind::Save),
+        1 => Just(ChangeKind::SaveAgain),
+        3 => Just(ChangeKind::Edit),
+        2 => Just(ChangeKind::Delete),
+        2 => Just(ChangeKind::BulkInsert),
+        2 => Just(ChangeKind::BulkDelete),
+        1 => Just(ChangeKind::BulkMove),
+        2 => Just(ChangeKind::ExerciseAttribute),
+        1 => Just(ChangeKind::ExerciseName),
+        1 => Just(ChangeKind::Merge),
+        1 => Just(ChangeKind::Bodyweight),
+        1 => Just(ChangeKind::Profile),
+        1 => Just(ChangeKind::RolledBack),
+        1 => Just(ChangeKind::RequestRefresh),
+        1 => Just(ChangeKind::RequestRebuild),
+    ];
+    (0..3_usize, kind, any::<u64>(), any::<bool>())
+        .prop_map(|(user, kind, dice, publish_commits)| Operation::Source(Change { user, kind, dice, publish_commits }))
+}
+
+/// One step, drawn with weights that keep the pipeline moving and let every fault happen.
+pub(crate) fn operation() -> impl Strategy<Value = Operation> {
+    let call =
+        prop_oneof![Just(Call::Hold), Just(Call::Stage), Just(Call::Publish), Just(Call::Fail), Just(Call::Phase),];
+    prop_oneof![
+        20 => change(),
+        12 => Just(Operation::Claim),
+        2 => Just(Operation::ComputeInvocation),
+        2 => Just(Operation::PublishInvocation),
+        45 => (0..3_usize, 1..5_usize, any::<bool>())
+            .prop_map(|(worker, steps, prefers_publish)| Operation::Advance { worker, steps, prefers_publish }),
+        3 => (0..3_usize).prop_map(|worker| Operation::Crash { worker }),
+        3 => (0..3_usize).prop_map(|worker| Operation::Fail { worker }),
+        8 => (any::<usize>(), call).prop_map(|(lease, call)| Operation::Call { lease, call }),
+        3 => any::<usize>().prop_map(|run| Operation::Expire { run }),
+        2 => (0..3_usize).prop_map(|worker| Operation::HoldBeyondExpiry { worker }),
+        3 => (0..3_usize, any::<bool>()).prop_map(|(user, run_first)| Operation::Resume { user, run_first }),
+        2 => (0..3_usize).prop_map(|user| Operation::EndBackoff { user }),
+        2 => (0..3_usize, prop::bool::weighted(0.85))
+            .prop_map(|(function, is_enabled)| Operation::Pause { function, is_enabled }),
+        1 => (1..4_i32).prop_map(|slots| Operation::SetMaxActive { slots }),
+        1 => any::<bool>().prop_map(|is_long| Operation::SetBackoff { is_long }),
+    ]
+}
