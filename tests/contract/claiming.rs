@@ -289,7 +289,8 @@ async fn two_live_runs_of_one_user_are_impossible_by_the_schema() {
     let mut pipeline = Pipeline::new().await;
     saved_user(&pipeline).await;
     pipeline.claim().await;
-    let statement = "INSERT INTO public.user_stats_projection_runs (user_id, job_id, attempt, generation, lease_expires_at)
+    let statement =
+        "INSERT INTO public.user_stats_projection_runs (user_id, job_id, attempt, generation, lease_expires_at)
         SELECT user_id, job_id, attempt, generation, lease_expires_at FROM public.user_stats_projection_runs";
     assert_eq!(crate::refusal(&pipeline.admin, statement).await, "23505");
     pipeline.check_invariants().await;
@@ -311,7 +312,8 @@ async fn a_user_with_thousands_of_waiting_jobs_is_worked_off_in_bounded_claims()
     // What was left is covered by what has been published: it needs no run of its own.
     while pipeline.claim().await.outcome == Outcome::Worked {}
     assert_eq!(pipeline.runs(user).await.len(), 1);
-    let pending = "SELECT count(*) FROM public.user_exercise_stats_refresh_jobs WHERE status NOT IN ('absorbed', 'done')";
+    let pending =
+        "SELECT count(*) FROM public.user_exercise_stats_refresh_jobs WHERE status NOT IN ('absorbed', 'done')";
     assert_eq!(pipeline.one(pending, &[]).await.get::<_, i64>(0), 0);
     pipeline.check_invariants().await;
 }
