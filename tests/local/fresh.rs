@@ -1,0 +1,139 @@
+//! `tidemark local`: from an export to fresh figures.
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tidemark_tests::{until, until_true};
+
+use crate::folder::{EXPORTS, Folder, data, golden};
+
+const HEVY: &str = "hevy_MIT_kg_rpe_settypes_7211.csv";
+
+/// The summary of the user whose file is `name`.
+fn user<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let users = document["users"].as_array().unwrap();
+    users.iter().find(|user| user["file"].as_str().unwrap().ends_with(name)).unwrap()
+}
+
+/// The figures are those of golden.json: fresh, as logged, whatever the refreshes before.
+fn check_golden(document: &Value, name: &str) {
+    let (user, golden) = (user(document, name), golden(name));
+    for (figure, reference) in [
+        ("workouts", "sessions"),
+        ("sets", "set_rows"),
+        ("exercises", "exercises"),
+        ("training_days", "training_days"),
+        ("total_volume", "volume_all"),
+        ("working_volume", "volume_without_warmup"),
+    ] {
+        let (figure_value, reference_value) = (user[figure].as_f64().unwrap(), golden[reference].as_f64().unwrap());
+        assert!(
+            (figure_value - reference_value).abs() < 0.001,
+            "{name}: {figure} {figure_value}, {reference_value} expected"
+        );
+    }
+    assert_eq!(user["stale"], false);
+}
+
+#[tokio::test]
+async fn a_newcomers_first_command_ends_with_the_figures_of_the_export() {
+    let folder = Folder::new().await;
+    let arguments = ["local", "--import", &data(HEVY), "--until-fresh", "--fresh", "--port", "0", "--json"];
+    let ran = folder.run(&arguments).await;
+    let document = ran.document();
+    assert_eq!(document["users"].as_array().unwrap().len(), 1);
+    let user = user(&document, HEVY);
+    assert_eq!((&user["workouts"], &user["sets"]), (&335.into(), &7211.into()));
+    assert_eq!(user["working_volume"].as_f64(), Some(1_964_741.75));
+    assert_eq!(user["total_volume"].as_f64(), Some(2_304_917.0));
+    assert!((1..=3).contains(&user["refreshes"].as_i64().unwrap()), "{user}");
+    assert!(document["seconds"].is_number());
+    check_golden(&document, HEVY);
+    assert!(!folder.has_server(), "the server lives as long as the command");
+}
+
+#[tokio::test]
+async fn four_exports_are_four_users_and_a_second_run_adds_nothing() {
+    let folder = Folder::new().await;
+    let files = EXPORTS.map(data);
+    let mut arguments = vec!["local", "--until-fresh", "--port", "0", "--json"];
+    arguments.extend(files.iter().flat_map(|file| ["--import", file]));
+    let first = folder.run(&arguments).await.document();
+    let second = folder.run(&arguments).await;
+    assert!(second.stderr.contains(" 0 of "), "{second:?}");
+    let second = second.document();
+    assert_eq!(first["users"].as_array().unwrap().len(), EXPORTS.len());
+    for name in EXPORTS {
+        check_golden(&first, name);
+        assert_eq!(user(&first, name), user(&second, name), "nothing was added, nothing was refreshed");
+    }
+}
+
+#[tokio::test]
+async fn a_killed_local_leaves_no_server_and_the_next_run_has_the_figures() {
+    let folder = Folder::new().await;
+    let arguments = ["local", "--import", &data(HEVY), "--until-fresh", "--port", "0", "--json"];
+    let running = folder.start(&arguments);
+    let database = folder.database().await;
+    // The import is committed or not, the refresh is on its way or not: wherever the kill falls, nothing is lost. Here it
+    // falls between the two.
+    let imported = "SELECT CASE WHEN to_regclass('public.user_stats_projection_state') IS NULL THEN false
+                    ELSE (xpath('/row/stale/text()', query_to_xml(
+                        'SELECT count(*) > 0 AS stale FROM public.user_stats_projection_state', false, true, '')))[1]::text = 'true'
+                    END";
+    until_true(&database, imported, &[]).await;
+    running.signal(Signal::KILL);
+    assert_eq!(running.ended().await.code, None);
+    until("the killed command's server is gone", async || !folder.has_server()).await;
+    let document = folder.run(&arguments).await.document();
+    check_golden(&document, HEVY);
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_local_and_its_server_in_order() {
+    let folder = Folder::new().await;
+    let mut running = folder.start(&["local", "--port", "0"]);
+    running.until_says("ticking every second").await;
+    running.signal(Signal::INT);
+    let ran = running.ended().await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(!folder.has_server());
+    // In order: the next start has nothing to recover.
+    let mut running = folder.start(&["local", "--port", "0"]);
+    running.until_says("ticking every second").await;
+    running.signal(Signal::INT);
+    assert_eq!(running.ended().await.code, Some(0));
+}
+
+#[tokio::test]
+async fn two_folders_have_two_systems_and_one_folder_has_one() {
+    let (one, other) = (Folder::new().await, Folder::new().await);
+    let mut first = one.start(&["local", "--port", "0"]);
+    let mut second = other.start(&["local", "--port", "0"]);
+    first.until_says("ticking every second").await;
+    second.until_says("ticking every second").await;
+    // Commands in the folder find the system that runs there.
+    let file = data("strong_MIT_no_notes_warmups_666.csv");
+    let user = "7d9f0c4e-0d6a-4f0e-9d0e-3a3b1c2d4e5f";
+    let account = one.run(&["import", &file, "--user", user, "--json"]).await.document();
+    assert_eq!(account["rows"], 666);
+    let fresh = "SELECT EXISTS (SELECT FROM public.user_stats_summary)
+                 AND NOT EXISTS (SELECT FROM public.user_stats_projection_state WHERE requested_generation > applied_generation)";
+    until_true(&one.database().await, fresh, &[]).await;
+    let known = "SELECT NOT EXISTS (SELECT FROM public.user_stats_projection_state)";
+    assert!(other.database().await.query_one(known, &[]).await.unwrap().get::<_, bool>(0));
+    one.run(&["local", "--port", "0"]).await.check_refused(1, &[]);
+    first.signal(Signal::INT);
+    second.signal(Signal::INT);
+    assert_eq!((first.ended().await.code, second.ended().await.code), (Some(0), Some(0)));
+}
+
+#[tokio::test]
+async fn fresh_wipes_what_was_there() {
+    let folder = Folder::new().await;
+    let (strong, fitnotes) = (data("strong_MIT_no_notes_warmups_666.csv"), data("fitnotes_MIT_kgs_2495.csv"));
+    let common = ["local", "--until-fresh", "--port", "0", "--json", "--import"];
+    folder.run(&[&common[..], &[&strong]].concat()).await.document();
+    folder.run(&[&common[..], &[&fitnotes, "--fresh"]].concat()).await.document();
+    let everybody = folder.run(&common[..5]).await.document();
+    assert_eq!(everybody["users"].as_array().unwrap().len(), 1);
+}
