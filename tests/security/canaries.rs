@@ -2,10 +2,11 @@
 
 use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use serde_json::json;
-use tidemark_testkit::SocketConnector;
-use tidemark_tests::{Pipeline, invocation};
+use tidemark_testkit::{Simulator, SocketConnector};
+use tidemark_tests::{Pipeline, binaries, invocation};
 use tokio_postgres::types::Json;
 use tracing_subscriber::fmt::MakeWriter;
 use uuid::Uuid;
@@ -70,15 +71,22 @@ async fn claimed() -> (Pipeline, Uuid) {
     (pipeline, user)
 }
 
-/// Runs compute and publish with a password in their connector, and returns what they answer.
-async fn answers_of_the_functions(pipeline: &Pipeline) -> String {
+/// The worker's URL with a password, which a socket on the same machine does not ask for.
+fn url_with_password(pipeline: &Pipeline) -> String {
     let url = pipeline.database.url_for("tidemark_worker");
     let separator = if url.contains('?') { '&' } else { '?' };
-    let connector = Arc::new(SocketConnector::new(format!("{url}{separator}password={PASSWORD}")));
+    format!("{url}{separator}password={PASSWORD}")
+}
+
+/// Runs compute and publish with a password in their connector, and returns what they answer.
+async fn answers_of_the_functions(pipeline: &Pipeline) -> String {
+    let connector = Arc::new(SocketConnector::new(url_with_password(pipeline)));
     let mut connection = tidemark_queue::Connection::new(connector);
     let computed = tidemark_projection::compute::handle(&mut connection, &invocation()).await;
     let published = tidemark_projection::publish::handle(&mut connection, &invocation()).await;
     let answers = [computed, published];
+    tracing::trace!("the functions have answered");
+    assert!(Logged::everything().text().contains("the functions have answered"), "the log is captured");
     format!("{answers:?} {}", serde_json::to_string(&answers).unwrap())
 }
 
@@ -94,7 +102,6 @@ async fn assert_nothing_is_seen(pipeline: &Pipeline, answers: &str) {
         (SELECT string_agg(state::text, ' ') FROM public.user_stats_projection_state AS state))";
     let recorded: String = pipeline.one(recorded, &[]).await.get(0);
     let logged = Logged::everything().text();
-    assert!(logged.contains("tick ended"), "the log is captured");
     for (place, text) in
         [("status", status.0.to_string()), ("rows", recorded), ("answers", answers.to_owned()), ("log", logged)]
     {
@@ -183,4 +190,31 @@ async fn attempts_that_are_used_up_raise_an_alert_without_values() {
     let alert = "SELECT subject FROM public.alert_outbox WHERE kind = 'refresh_exhausted' AND error_code = 'invalid'";
     assert_eq!(pipeline.one(alert, &[]).await.get::<_, String>(0), user.to_string());
     assert_nothing_is_seen(&pipeline, &answers).await;
+}
+
+/// Runs the real function at the most talkative level and returns its answer and its log.
+async fn answer_and_log(name: &'static str, database_url: &str) -> String {
+    let binary = tokio::task::spawn_blocking(move || binaries::function(name)).await.unwrap();
+    let environment = [("DATABASE_URL", database_url), ("RUST_LOG", "trace")];
+    let function = Simulator::start(binary, environment).await.unwrap();
+    let limit = Duration::from_secs(20);
+    let answer = function.invoke(json!({}), limit).await;
+    // The answer and the log travel separately.
+    function.wait_for_log(limit, |line| line.contains("invocation ended")).await.unwrap();
+    format!("{answer:?}\n{}", function.logs().join("\n"))
+}
+
+#[tokio::test]
+async fn the_real_functions_at_trace_level_tell_nobody_a_value_or_the_password() {
+    let (pipeline, user) = claimed().await;
+    let url = url_with_password(&pipeline);
+    let computed = answer_and_log("compute", &url).await;
+    // The server's own error for this figure repeats it.
+    let unreadable = "UPDATE tidemark.staged_results
+        SET document = jsonb_set(document, '{summary,total_volume_kg}', '\"canary-zygodactyl\"')";
+    assert_eq!(pipeline.run(unreadable, &[]).await, 1);
+    let published = answer_and_log("publish", &url).await;
+    assert_eq!(recorded_code(&pipeline).await, "22P02");
+    assert!(published.contains("22P02") && published.contains(&user.to_string()), "{published}");
+    assert_nothing_is_seen(&pipeline, &format!("{computed}\n{published}")).await;
 }

@@ -126,14 +126,15 @@ async fn leases_and_backoff_last_as_long_in_every_session_zone() {
             id, attempt, lease_token FROM public.user_stats_projection_runs";
         let row = pipeline.one(lasting, &[]).await;
         let (seconds, alive): (f64, bool) = (row.get(0), row.get(1));
-        assert!(alive && (300.0..301.0).contains(&seconds.ceil()), "{zone}: {seconds}");
+        // Two readings of one clock in the same statement.
+        assert!(alive && (seconds - 300.0).abs() < 1.0, "{zone}: {seconds}");
 
         let fail = "SELECT tidemark.run_fail_v1($1, $2, $3, 'made_up', '')";
         pipeline.one(fail, &[&row.get::<_, i64>(2), &row.get::<_, i32>(3), &row.get::<_, Uuid>(4)]).await;
         let waiting =
             "SELECT extract(epoch FROM retry_not_before - failed_at)::float8 FROM public.user_stats_projection_runs";
         let seconds: f64 = pipeline.one(waiting, &[]).await.get(0);
-        assert!((30.0..31.0).contains(&seconds.ceil()), "{zone}: {seconds}");
+        assert!((seconds - 30.0).abs() < 1.0, "{zone}: {seconds}");
         pipeline.check_invariants().await;
     }
 }
