@@ -208,8 +208,15 @@ BEGIN
     )
     SELECT v_computed + 1, v_changed + (SELECT count(*) FROM written) INTO v_computed, v_changed;
 
-    -- From here on a save of this user waits. The rows below refer to exercises, whose deletion marks the user: taking the
-    -- state row first keeps the two in one order.
+    -- The rows below refer to exercises. Renaming or deleting one locks it and marks its user afterwards; taking the exercises
+    -- before the state row keeps everybody in that order. The other order ended in deadlocks.
+    PERFORM FROM public.exercises AS exercise
+    WHERE exercise.user_id = v_run.user_id
+        AND exercise.id = ANY (v_exercise_ids || ARRAY(
+            SELECT (listed.entry ->> 'exercise_id')::uuid FROM jsonb_array_elements(v_document -> 'exercises') AS listed (entry)))
+    ORDER BY exercise.id
+    FOR KEY SHARE;
+    -- From here on a save of this user waits.
     PERFORM FROM public.user_stats_projection_state AS state WHERE state.user_id = v_run.user_id FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the state row of the user is gone' USING ERRCODE = 'no_data_found';
@@ -341,10 +348,19 @@ BEGIN
     UPDATE public.user_exercise_stats_refresh_jobs AS job
     SET status = 'done', error_code = '', error_message = '', finished_at = clock_timestamp(), updated_at = clock_timestamp()
     WHERE job.id = v_run.job_id AND job.status IN ('running', 'pending');
+    -- A job that an operator is just resuming is passed over: the operator has its row and waits for the user's state row. Once
+    -- resumed it is pending below the applied generation, and the next claim absorbs it.
+    WITH older AS MATERIALIZED (
+        SELECT failed.id
+        FROM public.user_exercise_stats_refresh_jobs AS failed
+        WHERE failed.user_id = v_run.user_id AND failed.status = 'failed' AND failed.absorbed_into_job_id IS NULL
+            AND failed.generation < v_run.generation
+        FOR NO KEY UPDATE SKIP LOCKED
+    )
     UPDATE public.user_exercise_stats_refresh_jobs AS job
     SET status = 'absorbed', absorbed_into_job_id = v_run.job_id, updated_at = clock_timestamp()
-    WHERE job.user_id = v_run.user_id AND job.status = 'failed' AND job.absorbed_into_job_id IS NULL
-        AND job.generation < v_run.generation;
+    FROM older
+    WHERE job.id = older.id;
     UPDATE public.alert_outbox AS alert
     SET resolved_at = clock_timestamp()
     WHERE alert.kind = 'refresh_exhausted' AND alert.subject = v_run.user_id::text AND alert.resolved_at IS NULL;

@@ -126,26 +126,48 @@ EXCEPTION WHEN others THEN
 END
 $$;
 
--- Makes the exercises that are not there yet. Names are the identity: an unknown one is an exercise of its own.
-CREATE FUNCTION tidemark.ensure_exercises(p_user_id uuid, p_names text[]) RETURNS void
+-- Makes the exercises that are not there yet, and keeps all of them from being renamed or deleted until the transaction ends.
+-- Names are the identity: an unknown one is an exercise of its own. Called before anything marks the user, because renaming an
+-- exercise locks it and marks its user afterwards: everybody takes exercises first and the user's state row second.
+CREATE FUNCTION tidemark.hold_exercises(p_user_id uuid, p_names text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v_names text[];
+    v_held integer;
 BEGIN
-    INSERT INTO public.exercises (user_id, name, load_kind)
-    SELECT p_user_id, wanted.name, CASE WHEN wanted.name ~* '\massisted\M' THEN 'assisted' ELSE 'external' END
-    FROM (SELECT DISTINCT listed.name FROM unnest(p_names) AS listed (name) ORDER BY listed.name) AS wanted
-    WHERE NOT EXISTS (
-        SELECT FROM public.exercises AS exercise WHERE exercise.user_id = p_user_id AND exercise.name = wanted.name
-    )
-    ON CONFLICT (user_id, name) DO NOTHING;
+    SELECT coalesce(array_agg(DISTINCT listed.name ORDER BY listed.name), '{}') INTO v_names
+    FROM unnest(p_names) AS listed (name)
+    WHERE listed.name IS NOT NULL;
+    -- One that is renamed or deleted while this waits for it is made anew; otherwise its sets would find no exercise.
+    LOOP
+        INSERT INTO public.exercises (user_id, name, load_kind)
+        SELECT p_user_id, wanted.name, CASE WHEN wanted.name ~* '\massisted\M' THEN 'assisted' ELSE 'external' END
+        FROM unnest(v_names) AS wanted (name)
+        WHERE NOT EXISTS (
+            SELECT FROM public.exercises AS exercise WHERE exercise.user_id = p_user_id AND exercise.name = wanted.name
+        )
+        ON CONFLICT (user_id, name) DO NOTHING;
+        PERFORM FROM public.exercises AS exercise
+        WHERE exercise.user_id = p_user_id AND exercise.name = ANY (v_names)
+        ORDER BY exercise.id
+        FOR KEY SHARE;
+        GET DIAGNOSTICS v_held = ROW_COUNT;
+        EXIT WHEN v_held = cardinality(v_names);
+    END LOOP;
 END
 $$;
 
--- Writes the sets of a workout: changed slots are updated, missing ones deleted, equal ones left alone.
+-- The names that a list of sets mentions.
+CREATE FUNCTION tidemark.exercise_names(p_sets jsonb) RETURNS text[]
+LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT array_agg(DISTINCT entry.value ->> 'exercise') FROM jsonb_array_elements(coalesce(p_sets, '[]')) AS entry (value)
+$$;
+
+-- Writes the sets of a workout: changed slots are updated, missing ones deleted, equal ones left alone. The caller holds the
+-- exercises.
 CREATE FUNCTION tidemark.write_sets(p_user_id uuid, p_workout_id uuid, p_sets jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM tidemark.ensure_exercises(
-        p_user_id, (SELECT array_agg(entry.value ->> 'exercise') FROM jsonb_array_elements(p_sets) AS entry (value)));
     DELETE FROM public.workout_sets
     WHERE user_id = p_user_id AND workout_id = p_workout_id AND position >= jsonb_array_length(p_sets);
     INSERT INTO public.workout_sets AS stored (
@@ -195,6 +217,11 @@ BEGIN
         p_workout ->> 'time_zone',
         (SELECT profile.time_zone FROM public.training_profiles AS profile WHERE profile.user_id = p_user_id),
         'UTC');
+    IF EXISTS (SELECT FROM public.workouts AS workout WHERE workout.user_id = p_user_id AND workout.id = v_workout_id) THEN
+        RETURN jsonb_build_object(
+            'workout_id', v_workout_id, 'inserted', false, 'generation', tidemark.requested_generation(p_user_id));
+    END IF;
+    PERFORM tidemark.hold_exercises(p_user_id, tidemark.exercise_names(p_workout -> 'sets'));
     INSERT INTO public.workouts (user_id, id, started_at, time_zone, duration_seconds, title, notes)
     VALUES (
         p_user_id, v_workout_id, (p_workout ->> 'started_at')::timestamptz, v_time_zone,
@@ -218,6 +245,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock
 BEGIN
     PERFORM tidemark.check_caller(p_user_id);
     PERFORM tidemark.check_workout(p_workout);
+    IF NOT EXISTS (SELECT FROM public.workouts AS workout WHERE workout.user_id = p_user_id AND workout.id = p_workout_id) THEN
+        RAISE EXCEPTION 'there is no such workout' USING ERRCODE = 'no_data_found';
+    END IF;
+    PERFORM tidemark.hold_exercises(p_user_id, tidemark.exercise_names(p_workout -> 'sets'));
     UPDATE public.workouts AS workout
     SET started_at = (p_workout ->> 'started_at')::timestamptz,
         time_zone = coalesce(p_workout ->> 'time_zone', workout.time_zone),
@@ -275,6 +306,11 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     PERFORM tidemark.check_caller(p_user_id);
     PERFORM tidemark.check_time_zone(p_time_zone);
+    PERFORM tidemark.hold_exercises(p_user_id, (
+        SELECT array_agg(DISTINCT entry.value ->> 'exercise')
+        FROM jsonb_array_elements(p_workouts) AS workout (value)
+        CROSS JOIN jsonb_array_elements(workout.value -> 'sets') AS entry (value)
+    ));
     INSERT INTO public.workouts (
         user_id, id, started_at, time_zone, local_date, local_time, duration_seconds, title, notes, source
     )
@@ -285,11 +321,6 @@ BEGIN
         id uuid, local_start text, duration_seconds bigint, title text, notes text
     )
     ON CONFLICT (user_id, id) DO NOTHING;
-    PERFORM tidemark.ensure_exercises(p_user_id, (
-        SELECT array_agg(DISTINCT entry.value ->> 'exercise')
-        FROM jsonb_array_elements(p_workouts) AS workout (value)
-        CROSS JOIN jsonb_array_elements(workout.value -> 'sets') AS entry (value)
-    ));
     RETURN QUERY
     INSERT INTO public.workout_sets (
         user_id, workout_id, position, exercise_id, kind, weight, weight_unit, reps, duration_seconds, distance_meters, rpe,
