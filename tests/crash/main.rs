@@ -4,5 +4,6 @@
 mod commit_cut;
 mod scene;
 mod server_crashed;
+mod session_ended;
 mod worker_frozen;
 mod worker_killed;
