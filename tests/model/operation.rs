@@ -19,8 +19,8 @@ pub(crate) enum Operation {
     Crash { worker: usize },
     /// A worker that has a run gives it up and records why.
     Fail { worker: usize },
-    /// Somebody calls with a lease of the past, or with one that a worker is using.
-    Call { lease: usize, call: Call },
+    /// Somebody calls with a lease of the past, or with one that a worker is using, or with one made up from it.
+    Call { lease: usize, is_live: bool, call: Call, forgery: Forgery },
     /// A live run's lease is over.
     Expire { run: usize },
     /// A compute holds its run while the lease passes.
@@ -35,6 +35,14 @@ pub(crate) enum Operation {
     SetMaxActive { slots: i32 },
     /// Backoff: none, or an hour.
     SetBackoff { is_long: bool },
+}
+
+/// What is wrong with a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Forgery {
+    Nothing,
+    Token,
+    Attempt,
 }
 
 /// What a caller with a lease asks for.
@@ -103,6 +111,7 @@ fn change() -> impl Strategy<Value = Operation> {
 pub(crate) fn operation() -> impl Strategy<Value = Operation> {
     let call =
         prop_oneof![Just(Call::Hold), Just(Call::Stage), Just(Call::Publish), Just(Call::Fail), Just(Call::Phase),];
+    let forgery = prop_oneof![2 => Just(Forgery::Nothing), 1 => Just(Forgery::Token), 1 => Just(Forgery::Attempt)];
     prop_oneof![
         20 => change(),
         12 => Just(Operation::Claim),
@@ -112,7 +121,8 @@ pub(crate) fn operation() -> impl Strategy<Value = Operation> {
             .prop_map(|(worker, steps, prefers_publish)| Operation::Advance { worker, steps, prefers_publish }),
         3 => (0..3_usize).prop_map(|worker| Operation::Crash { worker }),
         3 => (0..3_usize).prop_map(|worker| Operation::Fail { worker }),
-        8 => (any::<usize>(), call).prop_map(|(lease, call)| Operation::Call { lease, call }),
+        10 => (any::<usize>(), prop::bool::weighted(0.75), call, forgery)
+            .prop_map(|(lease, is_live, call, forgery)| Operation::Call { lease, is_live, call, forgery }),
         3 => any::<usize>().prop_map(|run| Operation::Expire { run }),
         2 => (0..3_usize).prop_map(|worker| Operation::HoldBeyondExpiry { worker }),
         3 => (0..3_usize, any::<bool>()).prop_map(|(user, run_first)| Operation::Resume { user, run_first }),

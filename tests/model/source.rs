@@ -1,6 +1,7 @@
 //! The people: saves through the functions, bulk SQL around them, attributes, bodyweights, profiles.
 
 use std::cell::Cell;
+use std::time::Instant;
 
 use futures_util::future::join;
 use serde_json::{Value, json};
@@ -9,8 +10,9 @@ use uuid::Uuid;
 
 use crate::history::Allowed;
 use crate::operation::{Change, ChangeKind};
+use crate::snapshot::Snapshot;
 use crate::worker::Stage;
-use crate::world::World;
+use crate::world::{DEADLINE, World};
 
 /// Names of exercises; one is assisted by its name.
 const EXERCISES: [&str; 4] = ["Squat", "Bench Press", "Pull Up (Assisted)", "Row"];
@@ -53,82 +55,82 @@ impl World {
     /// while it waits.
     pub(crate) async fn change(&mut self, change: &Change) -> Result<(), String> {
         let user = self.users[change.user];
-        let mut dice = Dice(change.dice);
-        let (statement, parameters) = self.statement(user, change.kind, &mut dice).await;
+        let (statement, parameters) = self.statement(user, change.kind, &mut Dice(change.dice)).await;
         let before = self.before().await;
-        let mut allowed = Allowed { changes_source: true, ..Allowed::default() };
-
         let is_answered = Cell::new(false);
-        let references: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|value| &**value as _).collect();
-        let answer = async {
-            let answered = match change.kind {
-                ChangeKind::RolledBack => {
-                    self.application.batch_execute("BEGIN").await.map_err(|error| error.to_string())?;
-                    let answered = self.application.execute(statement, &references).await;
-                    self.application.batch_execute("ROLLBACK").await.map_err(|error| error.to_string())?;
-                    answered
-                }
-                _ => self.application.execute(statement, &references).await,
-            };
-            is_answered.set(true);
-            answered.map(|_rows| ()).map_err(|error| format!("{:?} was refused: {error:?}", change.kind))
-        };
-        let ending = async {
-            let mut ended = Vec::new();
-            for (index, worker) in self.workers.iter().enumerate() {
-                if !matches!(worker.stage, Stage::Published(_)) {
-                    continue;
-                }
-                self.until_blocked_or(&is_answered).await?;
-                if is_answered.get() {
-                    break;
-                }
-                let end = if change.publish_commits { "COMMIT" } else { "ROLLBACK" };
-                worker.client.batch_execute(end).await.map_err(|error| format!("{end} of a publish: {error:?}"))?;
-                ended.push(index);
-            }
-            Ok::<_, String>(ended)
-        };
-        let (answered, ended) = join(answer, ending).await;
+        let asking = self.ask(change.kind, statement, &parameters, &is_answered);
+        let (answered, ended) = join(asking, self.end_publishes(change.publish_commits, &is_answered)).await;
         answered?;
-        let ended = ended?;
-        let mut published = Vec::new();
-        for index in ended {
+        let mut allowed = Allowed { changes_source: true, ..Allowed::default() };
+        for index in ended? {
             let lease = self.workers[index].stage.lease().unwrap();
             self.workers[index].stage = Stage::Idle;
             self.count("a save waited for a publish");
             if change.publish_commits {
                 allowed.moved.insert(lease.run_id, "published");
-                published.push(lease);
             }
         }
         let after = self.check(&before, &allowed).await?;
-        if change.kind == ChangeKind::RolledBack
-            && (before.source != after.source || before.jobs.len() != after.jobs.len())
-        {
-            return Err("a save that was rolled back has left something".to_owned());
-        }
-        if before.source != after.source && change.kind != ChangeKind::RolledBack {
-            self.must_be_stale(&before, &after)?;
-        }
-        for lease in published {
-            self.check_published(lease.run_id).await?;
+        must_be_marked(&before, &after, change.kind)?;
+        for run in allowed.moved.into_keys() {
+            self.check_published(run).await?;
         }
         self.count(name(change.kind));
         Ok(())
     }
 
-    /// A change of the source marks somebody: whose rows changed is stale above what was requested before.
-    fn must_be_stale(
+    async fn ask(
         &self,
-        before: &crate::snapshot::Snapshot,
-        after: &crate::snapshot::Snapshot,
+        kind: ChangeKind,
+        statement: &str,
+        parameters: &Parameters,
+        is_answered: &Cell<bool>,
     ) -> Result<(), String> {
-        let is_marked = after.states.iter().any(|(user, state)| {
-            before.states.get(user).is_none_or(|old| state.requested > old.requested) && state.requested > state.applied
-        });
-        // A new exercise without sets changes no figure; it never comes alone here.
-        if is_marked { Ok(()) } else { Err("a change of the source made nobody stale".to_owned()) }
+        let references: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|value| &**value as _).collect();
+        let refused = |error| format!("{kind:?} was refused: {error:?}");
+        if kind == ChangeKind::RolledBack {
+            self.application.batch_execute("BEGIN").await.map_err(refused)?;
+        }
+        let answered = self.application.execute(statement, &references).await;
+        if kind == ChangeKind::RolledBack {
+            self.application.batch_execute("ROLLBACK").await.map_err(refused)?;
+        }
+        is_answered.set(true);
+        answered.map(|_rows| ()).map_err(refused)
+    }
+
+    /// Ends publishes one after the other until the change has its answer; which workers' they were.
+    async fn end_publishes(&self, commits: bool, is_answered: &Cell<bool>) -> Result<Vec<usize>, String> {
+        let mut ended = Vec::new();
+        for (index, worker) in self.workers.iter().enumerate() {
+            if !matches!(worker.stage, Stage::Published(_)) {
+                continue;
+            }
+            self.until_blocked_or(is_answered).await?;
+            if is_answered.get() {
+                break;
+            }
+            let end = if commits { "COMMIT" } else { "ROLLBACK" };
+            worker.client.batch_execute(end).await.map_err(|error| format!("{end} of a publish: {error:?}"))?;
+            ended.push(index);
+        }
+        Ok(ended)
+    }
+
+    /// Returns once the people's session waits for a lock, or has its answer.
+    pub(crate) async fn until_blocked_or(&self, is_answered: &Cell<bool>) -> Result<(), String> {
+        let began = Instant::now();
+        let query = "SELECT cardinality(pg_blocking_pids($1)) > 0";
+        loop {
+            let is_blocked: bool = self.pipeline.one(query, &[&self.application_backend]).await.get(0);
+            if is_blocked || is_answered.get() {
+                return Ok(());
+            }
+            if began.elapsed() > DEADLINE {
+                return Err("a save neither ends nor waits".to_owned());
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     async fn statement(&mut self, user: Uuid, kind: ChangeKind, dice: &mut Dice) -> (&'static str, Parameters) {
@@ -253,5 +255,21 @@ pub(crate) fn name(kind: ChangeKind) -> &'static str {
         ChangeKind::RolledBack => "rolled back save",
         ChangeKind::RequestRefresh => "refresh requested",
         ChangeKind::RequestRebuild => "rebuild requested",
+    }
+}
+
+/// A change of the source makes somebody stale above what was requested before; one that was rolled back leaves nothing.
+fn must_be_marked(before: &Snapshot, after: &Snapshot, kind: ChangeKind) -> Result<(), String> {
+    if kind == ChangeKind::RolledBack {
+        let is_same = before.source == after.source && before.jobs.len() == after.jobs.len();
+        return if is_same { Ok(()) } else { Err("a save that was rolled back has left something".to_owned()) };
+    }
+    let is_marked = after.states.iter().any(|(user, state)| {
+        before.states.get(user).is_none_or(|old| state.requested > old.requested) && state.requested > state.applied
+    });
+    if is_marked || before.source == after.source {
+        Ok(())
+    } else {
+        Err("a change of the source made nobody stale".to_owned())
     }
 }
