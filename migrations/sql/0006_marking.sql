@@ -130,8 +130,13 @@ DECLARE
     v_exercise_ids uuid[];
 BEGIN
     IF TG_OP = 'DELETE' THEN
-        SELECT array_agg(user_id), array_agg(NULL::uuid) INTO v_user_ids, v_exercise_ids
-        FROM (SELECT DISTINCT user_id FROM old_rows) AS changed;
+        -- Its target too: once the exercise is gone, nothing else tells where its sets were counted.
+        SELECT array_agg(user_id), array_agg(exercise_id) INTO v_user_ids, v_exercise_ids
+        FROM (
+            SELECT user_id, id AS exercise_id FROM old_rows
+            UNION
+            SELECT user_id, merged_into FROM old_rows WHERE merged_into IS NOT NULL
+        ) AS changed;
     ELSE
         -- A merge can reach through a chain of targets; the whole user is marked, it is rare.
         SELECT array_agg(user_id), array_agg(exercise_id) INTO v_user_ids, v_exercise_ids
@@ -256,6 +261,19 @@ BEGIN
         INSERT INTO tidemark.queue_tally (pending_jobs, pending_users, stale_users) VALUES (v_difference, 0, 0);
     END IF;
 
+    -- Jobs that marking has just written need no more: this transaction holds the state rows and has put them in order.
+    IF TG_OP = 'INSERT' AND NOT EXISTS (
+        SELECT FROM new_rows AS inserted
+        LEFT JOIN public.user_stats_projection_state AS state ON state.user_id = inserted.user_id
+        WHERE inserted.status = 'pending'
+            AND (state.marked_by IS DISTINCT FROM pg_current_xact_id()
+                OR state.marked_at IS DISTINCT FROM now()
+                OR state.pending_generation IS NULL
+                OR state.pending_generation > inserted.generation
+                OR state.pending_priority > inserted.priority)
+    ) THEN
+        RETURN NULL;
+    END IF;
     IF TG_OP = 'INSERT' THEN
         -- A job written by hand for a user whom nobody has marked yet.
         INSERT INTO public.user_stats_projection_state (user_id, requested_generation, requested_at)

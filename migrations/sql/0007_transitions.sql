@@ -178,7 +178,11 @@ BEGIN
         FOR NO KEY UPDATE OF run, state SKIP LOCKED
     LOOP
         recovered := recovered + 1;
-        IF tidemark.end_failed(v_run, 'lease_expired', 'the worker did not finish within its lease', false) = 'exhausted' THEN
+        -- A run with an error was handed back by run_fail_v1: its failure has a backoff like any other.
+        IF CASE
+            WHEN v_run.error_code <> '' THEN tidemark.end_failed(v_run, v_run.error_code, v_run.error_message, true)
+            ELSE tidemark.end_failed(v_run, 'lease_expired', 'the worker did not finish within its lease', false)
+        END = 'exhausted' THEN
             exhausted := exhausted + 1;
         END IF;
     END LOOP;
@@ -570,6 +574,10 @@ END
 $$;
 
 -- Records that a run failed. 'retry', 'exhausted', or 'lost' where the lease is no longer the caller's.
+--
+-- It never waits for the user's state row: a publish often fails because somebody holds exactly that row, and its worker has
+-- little time left. The failure is then written to the run alone and its lease ends; recovery does the rest as soon as the
+-- row is free.
 CREATE FUNCTION tidemark.run_fail_v1(
     p_run_id bigint, p_attempt integer, p_lease_token uuid, p_error_code text, p_error_message text
 ) RETURNS text
@@ -582,7 +590,17 @@ BEGIN
         OR v_run.attempt <> p_attempt OR v_run.lease_token <> p_lease_token THEN
         RETURN 'lost';
     END IF;
-    PERFORM FROM public.user_stats_projection_state WHERE user_id = v_run.user_id FOR NO KEY UPDATE;
+    PERFORM FROM public.user_stats_projection_state WHERE user_id = v_run.user_id FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        UPDATE public.user_stats_projection_runs AS run
+        SET lease_expires_at = clock_timestamp(),
+            error_code = left(coalesce(nullif(p_error_code, ''), 'unknown'), 100),
+            error_message = left(p_error_message, 2000)
+        WHERE run.id = p_run_id;
+        RETURN (
+            SELECT CASE WHEN v_run.attempt >= settings.max_attempts THEN 'exhausted' ELSE 'retry' END
+            FROM public.stats_projection_worker_settings AS settings);
+    END IF;
     RETURN tidemark.end_failed(v_run, p_error_code, p_error_message, true);
 END
 $$;

@@ -54,16 +54,16 @@ BEGIN
                 WHEN coalesce(entry.value ->> 'kind', 'normal') NOT IN ('warmup', 'normal', 'failure', 'drop')
                     THEN 'kind must be warmup, normal, failure or drop'
                 WHEN coalesce(entry.value ->> 'unit', 'kg') NOT IN ('kg', 'lb') THEN 'unit must be kg or lb'
-                WHEN NOT tidemark.is_number(entry.value -> 'weight', -999999, 999999, false)
+                WHEN entry.value ? 'weight' AND NOT tidemark.is_number(entry.value -> 'weight', -999999, 999999, false)
                     THEN 'weight must be a number below a million, with at most nine decimals'
-                WHEN NOT tidemark.is_number(entry.value -> 'reps', 0, 1000000, true)
+                WHEN entry.value ? 'reps' AND NOT tidemark.is_number(entry.value -> 'reps', 0, 1000000, true)
                     THEN 'reps must be a whole number from 0 to 1000000'
-                WHEN NOT tidemark.is_number(entry.value -> 'duration_seconds', 0, 31536000, true)
+                WHEN entry.value ? 'duration_seconds' AND NOT tidemark.is_number(entry.value -> 'duration_seconds', 0, 31536000, true)
                     THEN 'duration_seconds must be a whole number from 0 to 31536000'
-                WHEN NOT tidemark.is_number(entry.value -> 'distance_meters', 0, 99999999, false)
+                WHEN entry.value ? 'distance_meters' AND NOT tidemark.is_number(entry.value -> 'distance_meters', 0, 99999999, false)
                     THEN 'distance_meters must be a number from 0 to 99999999'
-                WHEN NOT tidemark.is_number(entry.value -> 'rpe', 0, 10, false) THEN 'rpe must be a number from 0 to 10'
-                WHEN NOT tidemark.is_number(entry.value -> 'superset', -1000000, 1000000, true)
+                WHEN entry.value ? 'rpe' AND NOT tidemark.is_number(entry.value -> 'rpe', 0, 10, false) THEN 'rpe must be a number from 0 to 10'
+                WHEN entry.value ? 'superset' AND NOT tidemark.is_number(entry.value -> 'superset', -1000000, 1000000, true)
                     THEN 'superset must be a whole number'
                 WHEN length(entry.value ->> 'notes') > 20000 THEN 'notes holds at most 20000 characters'
             END AS problem

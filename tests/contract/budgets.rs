@@ -28,15 +28,14 @@ async fn a_publish_that_waits_longer_than_its_budget_fails_with_57014_and_has_an
     pipeline.claim().await;
     pipeline.compute().await;
     let holder = holding(&pipeline, STATE_ROWS).await;
-    let mut worker = pipeline.worker();
-    let invocation = invocation();
-    let (summary, ()) = tokio::join!(publish::handle(&mut worker, &invocation), async {
-        pipeline.until_blocked("publish_v1", 1).await;
-        // Recording the failure waits for the same row; whoever holds it lets go then.
-        pipeline.until_blocked("run_fail_v1", 1).await;
-        holder.batch_execute("COMMIT").await.unwrap();
-    });
+    let summary = pipeline.publish().await;
     assert_eq!((summary.outcome, summary.failed, summary.error_code.as_deref()), (Outcome::Failed, 1, Some("57014")));
+    // It is recorded although the row is still held; what concerns the user follows when the row is free.
+    assert_eq!(pipeline.last_run(user).await.error_code, "57014");
+    assert_eq!(pipeline.claim().await.recovered, 0);
+    holder.batch_execute("COMMIT").await.unwrap();
+    let claimed = pipeline.claim().await;
+    assert_eq!((claimed.recovered, claimed.succeeded), (1, 0));
     let run = pipeline.last_run(user).await;
     assert_eq!((run.phase.as_str(), run.error_code.as_str()), ("failed", "57014"));
     assert!(run.error_message.contains("publish_timeout_ms"), "{}", run.error_message);

@@ -231,14 +231,24 @@ async fn merging_exercises_and_undoing_it_marks_the_whole_user() {
 }
 
 #[tokio::test]
-async fn deleting_an_exercise_marks_its_user() {
+async fn deleting_an_exercise_marks_it_and_the_exercise_it_counted_under() {
     let mut pipeline = Pipeline::new().await;
     let user = published_user(&mut pipeline).await;
     let add = "INSERT INTO public.exercises (user_id, name) VALUES ($1, 'Never done')";
     pipeline.run(add, &[&user]).await;
     assert!(!is_stale(&pipeline, user).await, "a new exercise has no figures yet");
-    let remove = "DELETE FROM public.exercises WHERE user_id = $1 AND name = 'Never done'";
-    assert_eq!(marked_by(&mut pipeline, user, remove).await, Vec::<String>::new());
+    let merge = "UPDATE public.exercises SET merged_into = (SELECT id FROM public.exercises WHERE user_id = $1 AND name = 'Squat')
+        WHERE user_id = $1 AND name = 'Never done' RETURNING id, merged_into";
+    let merged = pipeline.one(merge, &[&user]).await;
+    let (mut deleted_and_target, dirty) = (
+        vec![merged.get::<_, Uuid>(0), merged.get(1)],
+        "SELECT array_agg(exercise_id \
+        ORDER BY exercise_id) FROM public.user_exercise_stats_dirty WHERE user_id = $1",
+    );
+    pipeline.refresh().await;
+    pipeline.run("DELETE FROM public.exercises WHERE user_id = $1 AND name = 'Never done'", &[&user]).await;
+    deleted_and_target.sort_unstable();
+    assert_eq!(pipeline.one(dirty, &[&user]).await.get::<_, Vec<Uuid>>(0), deleted_and_target);
 }
 
 #[tokio::test]

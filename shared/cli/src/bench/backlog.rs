@@ -1,6 +1,6 @@
 //! P10: a backlog of stale users, worked off by overlapping invocations.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tidemark_queue::{Function, Invocation};
 use tokio::task::JoinSet;
@@ -14,6 +14,8 @@ use crate::database::Database;
 const SEED: &str = include_str!("../sql/bench_backlog.sql");
 const STALE: &str =
     "SELECT count(*) FROM public.user_stats_projection_state WHERE requested_generation > applied_generation";
+const DURATION: &str =
+    "SELECT extract(epoch FROM max(published_at) - min(claimed_at))::float8 FROM public.user_stats_projection_runs";
 /// Overlapping invocations of compute and of publish.
 const OVERLAP: usize = 4;
 
@@ -22,7 +24,6 @@ pub(crate) async fn measure(database: &Database, scale: Scale) -> anyhow::Result
     let users = scale.pick(2_000, 10_000);
     let admin = database.admin().await?;
     seed(&admin, users).await?;
-    let began = Instant::now();
     let mut invocations = JoinSet::new();
     for (function, number) in [(Function::Claim, 1), (Function::Compute, OVERLAP), (Function::Publish, OVERLAP)] {
         for _invocation in 0..number {
@@ -41,7 +42,8 @@ pub(crate) async fn measure(database: &Database, scale: Scale) -> anyhow::Result
         }
     }
     while invocations.join_next().await.is_some() {}
-    let seconds = began.elapsed().as_secs_f64();
+    // From the first claim to the last publish: what the last invocations linger for is not work.
+    let seconds: f64 = admin.query_one(DURATION, &[]).await?.get(0);
     let left: i64 = admin.query_one(STALE, &[]).await?.get(0);
     anyhow::ensure!(left == 0, "{left} users are still stale");
     let rate = f64::from(users) / seconds;
