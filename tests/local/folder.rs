@@ -140,17 +140,17 @@ impl Ran {
 }
 
 impl Running {
-    /// Waits for a line on stderr that contains `text`.
-    pub(crate) async fn until_says(&mut self, text: &str) {
+    /// Waits for a line on stderr that contains `text`, and returns it.
+    pub(crate) async fn until_says(&mut self, text: &str) -> String {
         let search = async {
             while let Some(line) = self.stderr.next_line().await.unwrap() {
                 if line.contains(text) {
-                    return;
+                    return line;
                 }
             }
             panic!("it ended without saying `{text}`");
         };
-        tokio::time::timeout(LIMIT, search).await.expect("it says so");
+        tokio::time::timeout(LIMIT, search).await.expect("it says so")
     }
 
     /// Sends a signal.

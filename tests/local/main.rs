@@ -5,4 +5,6 @@ mod folder;
 mod fresh;
 mod importing;
 mod migrating;
+mod not_fresh;
+mod page;
 mod refusals;

@@ -8,9 +8,10 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use secrecy::SecretString;
 use serde::Serialize;
-use tidemark_importers::ParseOptions;
+use tidemark_importers::{Import, ParseOptions};
 use tidemark_status::{Router, Tokens};
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
@@ -77,22 +78,25 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
         .collect::<anyhow::Result<Vec<_>>>()?;
 
     let began = Instant::now();
+    // Listened for from here to the end, so that an interrupt is neither lost between two looks nor kills the process before
+    // its server has stopped in order.
+    let mut interrupt = signal(SignalKind::interrupt()).context("no signal handler could be installed")?;
     let database = open(source, options.fresh, output).await?;
-    let mut client = database.admin().await?;
-    for (user, import) in users.iter().zip(&imports) {
-        let account = importing::store(&mut client, user.id, import, None).await?;
-        output.note(&format!("{}: {}", user.file.display(), account.describe()));
-    }
+    let client = tokio::select! {
+        stored = store(&database, &users, &imports, output) => stored?,
+        _interrupted = interrupt.recv() => return Err(interrupted()),
+    };
 
     let (stop, stopped) = watch::channel(false);
     let status = serve_status(&database, options, stopped.clone(), output).await?;
     let ticks = ticker::run(&database, stopped);
     let until = async {
         let outcome = if options.until_fresh {
-            until_fresh(&client, &users, Duration::from_secs(options.timeout)).await
+            until_fresh(&client, &users, Duration::from_secs(options.timeout), &mut interrupt).await
         } else {
             output.note("ticking every second; Ctrl-C ends it");
-            tokio::signal::ctrl_c().await.context("no signal handler could be installed")
+            interrupt.recv().await;
+            Ok(())
         };
         let _nobody_listens = stop.send(true);
         outcome
@@ -159,9 +163,28 @@ async fn open(source: &Source, fresh: bool, output: Output) -> anyhow::Result<Da
     Ok(database)
 }
 
+/// Stores the imports; the connection it did so with.
+async fn store(database: &Database, users: &[LocalUser], imports: &[Import], output: Output) -> anyhow::Result<Client> {
+    let mut client = database.admin().await?;
+    for (user, import) in users.iter().zip(imports) {
+        let account = importing::store(&mut client, user.id, import, None).await?;
+        output.note(&format!("{}: {}", user.file.display(), account.describe()));
+    }
+    Ok(client)
+}
+
+fn interrupted() -> anyhow::Error {
+    Failure::new("interrupted before everybody was fresh", "run it again; nothing is lost").into()
+}
+
 /// Waits until none of the given users (anybody, where none is given) is stale. Somebody whose attempts are used up will not
 /// become fresh by waiting.
-async fn until_fresh(client: &Client, users: &[LocalUser], timeout: Duration) -> anyhow::Result<()> {
+async fn until_fresh(
+    client: &Client,
+    users: &[LocalUser],
+    timeout: Duration,
+    interrupt: &mut Signal,
+) -> anyhow::Result<()> {
     let began = Instant::now();
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
@@ -196,9 +219,7 @@ async fn until_fresh(client: &Client, users: &[LocalUser], timeout: Duration) ->
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}
-            _interrupted = tokio::signal::ctrl_c() => {
-                return Err(Failure::new("interrupted before everybody was fresh", "run it again; nothing is lost").into());
-            }
+            _interrupted = interrupt.recv() => return Err(interrupted()),
         }
     }
 }

@@ -1,0 +1,69 @@
+//! `tidemark local --until-fresh` where freshness does not come: it says why, and what to do brings it.
+
+use rustix::process::Signal;
+use tidemark_testkit::{TestDatabase, invariants};
+use tidemark_tests::until_true;
+use tokio_postgres::Client;
+
+use crate::folder::{Folder, data};
+
+const STALE: &str =
+    "SELECT EXISTS (SELECT FROM public.user_stats_projection_state WHERE requested_generation > applied_generation)";
+
+async fn set(admin: &Client, assignments: &str) {
+    let statement = format!("UPDATE public.stats_projection_worker_settings SET {assignments}");
+    admin.batch_execute(&statement).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_timeout_and_an_interrupt_before_everybody_is_fresh_are_failures_that_lose_nothing() {
+    let folder = Folder::new().await;
+    let database = TestDatabase::new().await;
+    let (admin, url) = (database.admin().await, database.url_for("postgres"));
+    set(&admin, "claim_enabled = false").await;
+    let file = data("strong_MIT_no_notes_warmups_666.csv");
+    let arguments = ["local", "--import", &file, "--until-fresh", "--port", "0", "--json", "--database-url", &url];
+    let limited = [&arguments[..], &["--timeout", "0"]].concat();
+    folder.run(&limited).await.check_refused(1, &["still stale", "tidemark status"]);
+
+    let began: jiff::Timestamp = admin.query_one("SELECT clock_timestamp()", &[]).await.unwrap().get(0);
+    let running = folder.start(&arguments);
+    // Its ticks come: it has done everything else and waits.
+    let ticking = "SELECT last_started_at > $1 FROM tidemark.ticks WHERE function_name = 'publish'";
+    until_true(&admin, ticking, &[&began]).await;
+    assert!(admin.query_one(STALE, &[]).await.unwrap().get::<_, bool>(0));
+    running.signal(Signal::INT);
+    running.ended().await.check_refused(1, &["interrupted", "nothing is lost"]);
+
+    set(&admin, "claim_enabled = true").await;
+    let document = folder.run(&arguments).await.document();
+    assert_eq!(document["users"][0]["stale"], false);
+    assert!(invariants::violations(&admin).await.is_empty());
+}
+
+#[tokio::test]
+async fn attempts_that_are_used_up_end_the_wait_with_the_code_and_a_resume_brings_the_figures() {
+    let folder = Folder::new().await;
+    let database = TestDatabase::new().await;
+    let (admin, url) = (database.admin().await, database.url_for("postgres"));
+    set(&admin, "max_attempts = 1, compute_timeout_ms = 1000").await;
+    let file = data("strong_MIT_no_notes_warmups_666.csv");
+    let user = "7d9f0c4e-0d6a-4f0e-9d0e-3a3b1c2d4e5f";
+    folder.run(&["import", &file, "--user", user, "--json", "--database-url", &url]).await.document();
+    // Every compute runs into its budget while this is held.
+    let holder = database.admin().await;
+    holder.batch_execute("BEGIN; LOCK TABLE public.workout_sets IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let wait = ["local", "--until-fresh", "--port", "0", "--json", "--database-url", &url];
+    folder.run(&wait).await.check_refused(1, &["attempts are used up", "57014", "refresh resume --all-failed"]);
+    holder.batch_execute("ROLLBACK").await.unwrap();
+
+    set(&admin, "compute_timeout_ms = 60000").await;
+    folder.run(&wait).await.check_refused(1, &["attempts are used up"]);
+    let resumed = folder.run(&["refresh", "resume", "--all-failed", "--json", "--database-url", &url]).await.document();
+    assert_eq!((&resumed["users"], &resumed["jobs"]), (&1.into(), &1.into()), "{resumed}");
+    let document = folder.run(&wait).await.document();
+    assert_eq!((&document["users"][0]["user_id"], &document["users"][0]["stale"]), (&user.into(), &false.into()));
+    let alerts = "SELECT count(*) = 1 AND bool_and(resolved_at IS NOT NULL) FROM public.alert_outbox";
+    assert!(admin.query_one(alerts, &[]).await.unwrap().get::<_, bool>(0), "its alert is resolved");
+    assert!(invariants::violations(&admin).await.is_empty());
+}
