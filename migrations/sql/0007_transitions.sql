@@ -165,6 +165,7 @@ CREATE FUNCTION tidemark.recover_expired(OUT recovered integer, OUT exhausted in
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_run public.user_stats_projection_runs;
+    v_outcome text;
 BEGIN
     recovered := 0;
     exhausted := 0;
@@ -179,10 +180,12 @@ BEGIN
     LOOP
         recovered := recovered + 1;
         -- A run with an error was handed back by run_fail_v1: its failure has a backoff like any other.
-        IF CASE
-            WHEN v_run.error_code <> '' THEN tidemark.end_failed(v_run, v_run.error_code, v_run.error_message, true)
-            ELSE tidemark.end_failed(v_run, 'lease_expired', 'the worker did not finish within its lease', false)
-        END = 'exhausted' THEN
+        IF v_run.error_code <> '' THEN
+            v_outcome := tidemark.end_failed(v_run, v_run.error_code, v_run.error_message, true);
+        ELSE
+            v_outcome := tidemark.end_failed(v_run, 'lease_expired', 'the worker did not finish within its lease', false);
+        END IF;
+        IF v_outcome = 'exhausted' THEN
             exhausted := exhausted + 1;
         END IF;
     END LOOP;
