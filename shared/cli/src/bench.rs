@@ -72,6 +72,12 @@ impl Goal {
     }
 }
 
+impl std::fmt::Display for Goal {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "  {}: {:.2} {} ({})", self.id, self.value, self.unit, self.detail)
+    }
+}
+
 /// Where measuring happens, and how much of it.
 pub(crate) struct Laboratory {
     scale: Scale,

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use serde_json::json;
 use tidemark_queue::{Connection, Function, Invocation};
 use tokio::sync::watch;
@@ -14,7 +15,8 @@ use crate::commands::tick::invoke;
 use crate::database::Database;
 
 const SEED: &str = include_str!("../sql/bench_lifter.sql");
-const SAVE: &str = "SELECT public.save_workout_v1($1, $2)";
+const SAVE: &str = "SELECT (public.save_workout_v1($1, $2) ->> 'workout_id')::uuid";
+const EDIT: &str = "SELECT public.edit_workout_v1($1, $2, $3)";
 const RUN_FIGURES: &str = include_str!("../sql/bench_runs.sql");
 
 /// One workout after the other, each published at once, with a second session that saves all the time.
@@ -28,16 +30,18 @@ pub(crate) async fn measure(database: &Database, scale: Scale, id: &str) -> anyh
     let mut connection = database.worker("bench")?;
     refresh(&mut connection).await;
 
+    // The same workout is edited over and over, so that the history stays as long as it is.
     let rounds = scale.pick(30, 300);
+    let workout = save(&admin, user).await?;
     let mut alone = Vec::new();
     for round in 0..rounds {
-        alone.push(save(&admin, user, round).await?);
+        alone.push(edit(&admin, user, workout, round).await?);
     }
     refresh(&mut connection).await;
 
     // From here on every save meets a publish of the same user.
     let (stop, stopped) = watch::channel(false);
-    let saver = tokio::spawn(save_until(database.admin().await?, user, stopped));
+    let saver = tokio::spawn(edit_until(database.admin().await?, user, workout, stopped));
     let mut published = Vec::new();
     let mut round = 0;
     while round < rounds {
@@ -100,24 +104,38 @@ async fn seed(admin: &Client, user: Uuid, workouts: i32, sets: i32) -> anyhow::R
     Ok(())
 }
 
-async fn save_until(client: Client, user: Uuid, stopped: watch::Receiver<bool>) -> anyhow::Result<Vec<Duration>> {
+async fn edit_until(
+    client: Client,
+    user: Uuid,
+    workout: Uuid,
+    stopped: watch::Receiver<bool>,
+) -> anyhow::Result<Vec<Duration>> {
     let mut durations = Vec::new();
     let mut round = 0;
     while !*stopped.borrow() {
-        durations.push(save(&client, user, round).await?);
+        durations.push(edit(&client, user, workout, round).await?);
         round += 1;
     }
     Ok(durations)
 }
 
-/// Saves a workout of eight exercises with three sets each.
-async fn save(client: &Client, user: Uuid, round: i32) -> anyhow::Result<Duration> {
+/// A workout of eight exercises with three sets each.
+fn document(round: i32) -> Json<serde_json::Value> {
     let sets: Vec<_> = (0..24)
         .map(|place| json!({"exercise": format!("Exercise {}", place / 3), "weight": 60 + round % 50, "reps": 5}))
         .collect();
-    let workout = Json(json!({"started_at": "2026-07-19T17:30:00Z", "sets": sets}));
+    Json(json!({"started_at": "2026-07-19T17:30:00Z", "sets": sets}))
+}
+
+async fn save(client: &Client, user: Uuid) -> anyhow::Result<Uuid> {
+    let rows = client.query_typed(SAVE, &[(&user, Type::UUID), (&document(0), Type::JSONB)]).await?;
+    Ok(rows.first().context("the save answers")?.try_get(0)?)
+}
+
+async fn edit(client: &Client, user: Uuid, workout: Uuid, round: i32) -> anyhow::Result<Duration> {
+    let document = document(round);
     let began = Instant::now();
-    client.query_typed(SAVE, &[(&user, Type::UUID), (&workout, Type::JSONB)]).await?;
+    client.query_typed(EDIT, &[(&user, Type::UUID), (&workout, Type::UUID), (&document, Type::JSONB)]).await?;
     Ok(began.elapsed())
 }
 

@@ -32,7 +32,11 @@ pub(crate) async fn run(options: &Options, output: Output) -> anyhow::Result<Exi
     let mut goals = Vec::new();
     for id in known.iter().filter(|id| options.only.is_empty() || options.only.iter().any(|only| only == *id)) {
         output.note(&format!("measuring {id} …"));
-        goals.extend(laboratory.measure(id).await?);
+        let measured = laboratory.measure(id).await?;
+        for goal in &measured {
+            output.note(&goal.to_string());
+        }
+        goals.extend(measured);
     }
     let document = serde_json::json!({ "goals": goals });
     output.answer(&document, || Goal::table(&goals))?;
