@@ -52,7 +52,7 @@ pub(crate) async fn call(
             let query = "SELECT tidemark.run_fail_v1($1, $2, $3, 'XX000', 'a fault of the model') <> 'lost'";
             client.query_one(query, &[run, attempt, token]).await
         }
-        Call::Phase => {
+        Call::Phase | Call::Fitting => {
             let query = "SELECT tidemark.run_phase_v1($1, $2, $3) <> 'lost'";
             client.query_one(query, &[run, attempt, token]).await
         }

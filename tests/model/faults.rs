@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::calls::{call, call_in_transaction, judge, moved};
 use crate::history::Allowed;
-use crate::operation::{Call, Forgery};
+use crate::operation::{Call, Forgery, WORKERS};
 use crate::oracle;
 use crate::snapshot::Snapshot;
 use crate::worker::{Stage, Worker};
@@ -17,7 +17,7 @@ use crate::world::{DEADLINE, World};
 impl World {
     /// The worker meant, or the next one that has a run.
     pub(crate) fn busy(&self, meant: usize) -> usize {
-        let after = (0..3).map(|step| (meant + step) % 3);
+        let after = (0..WORKERS).map(|step| (meant + step) % WORKERS);
         after.into_iter().find(|index| self.workers[*index].stage.lease().is_some()).unwrap_or(meant)
     }
 
@@ -68,6 +68,12 @@ impl World {
     /// A call out of turn, committed at once.
     pub(crate) async fn call(&mut self, lease: Lease, kind: Call) -> Result<(), String> {
         let before = self.before().await;
+        let kind = match (kind, before.runs[&lease.run_id].phase.as_str()) {
+            (Call::Fitting, "computing") => Call::Stage,
+            (Call::Fitting, "publishing") => Call::Publish,
+            (Call::Fitting, _) => Call::Phase,
+            (other, _) => other,
+        };
         let is_locked = self.locks().runs.contains(&lease.run_id);
         let expected = oracle::accepts(&before, &lease, kind, false);
         if expected && kind == Call::Stage && !is_locked {
@@ -109,7 +115,14 @@ impl World {
     }
 
     /// The lease passes while a compute holds its run: it keeps it, and recovery leaves it alone.
-    pub(crate) async fn hold_beyond_expiry(&mut self, index: usize) -> Result<(), String> {
+    pub(crate) async fn hold_beyond_expiry(&mut self, meant: usize) -> Result<(), String> {
+        let index = (0..WORKERS)
+            .map(|step| (meant + step) % WORKERS)
+            .find(|index| matches!(self.workers[*index].stage, Stage::ToCompute(_)))
+            .unwrap_or(meant);
+        if matches!(self.workers[index].stage, Stage::Idle) {
+            self.advance(index, false).await?;
+        }
         let Stage::ToCompute(lease) = self.workers[index].stage else { return Ok(()) };
         if self.locks().runs.contains(&lease.run_id) {
             return Ok(());

@@ -1,6 +1,6 @@
 //! A random interleaving of everything that can happen to the pipeline, step by step, against the real SQL.
 //!
-//! Three people save, edit and delete; three workers claim, compute and publish in single steps, die anywhere, and come back
+//! Four people save, edit and delete; three workers claim, compute and publish in single steps, die anywhere, and come back
 //! with leases that are long over; an operator pauses, resumes and puts back. Before each step the rows are read, an oracle
 //! says from them what the step must answer and which runs it must move, and afterwards exactly that must have happened, and
 //! every invariant must hold. In the end everybody must become fresh, with the figures of a computation from plain SQL.
@@ -50,6 +50,8 @@ use crate::world::World;
 
 /// Cases where nothing else is asked for.
 const CASES: u32 = 300;
+/// Weight of calls out of turn among all steps.
+const CALLS: u32 = 10;
 /// Steps of a case.
 const STEPS: std::ops::Range<usize> = 20..60;
 /// Milliseconds spent on making a failing case smaller.
@@ -70,9 +72,15 @@ fn random(seed: u64) -> TestRng {
 }
 
 /// Lives through the cases; the smallest failing one where there is any.
-fn live(runtime: &Runtime, world: &mut World, config: Config, seed: u64) -> Result<(), TestError<Vec<Operation>>> {
+fn live(
+    runtime: &Runtime,
+    world: &mut World,
+    config: Config,
+    seed: u64,
+    calls: u32,
+) -> Result<(), TestError<Vec<Operation>>> {
     let world = RefCell::new(world);
-    TestRunner::new_with_rng(config, random(seed)).run(&vec(operation(), STEPS), |operations| {
+    TestRunner::new_with_rng(config, random(seed)).run(&vec(operation(calls), STEPS), |operations| {
         runtime.block_on(world.borrow_mut().live_through(&operations)).map_err(TestCaseError::fail)
     })
 }
@@ -94,7 +102,7 @@ fn no_interleaving_of_saves_workers_faults_and_remedies_breaks_a_promise() {
     };
     let (runtime, began, cases) = (runtime(), Instant::now(), config.cases);
     let mut world = runtime.block_on(World::new());
-    let outcome = live(&runtime, &mut world, config, seed);
+    let outcome = live(&runtime, &mut world, config, seed, CALLS);
     println!("{cases} cases in {:?}: {}", began.elapsed(), world.counts());
     match outcome {
         Ok(()) if cases >= CASES => world.must_have_done_everything(),

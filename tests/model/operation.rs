@@ -2,6 +2,11 @@
 
 use proptest::prelude::*;
 
+/// People.
+pub(crate) const USERS: usize = 4;
+/// Workers; fewer than people, so that somebody always waits.
+pub(crate) const WORKERS: usize = 3;
+
 /// One step. Numbers that pick something are taken modulo of what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
@@ -21,8 +26,8 @@ pub(crate) enum Operation {
     Fail { worker: usize },
     /// Somebody calls with a lease of the past, or with one that a worker is using, or with one made up from it.
     Call { lease: usize, is_live: bool, call: Call, forgery: Forgery },
-    /// A live run's lease is over.
-    Expire { run: usize },
+    /// A live run's lease is over; an orphan is a run on which no worker is at work, where there is one.
+    Expire { run: usize, is_orphan: bool },
     /// A compute holds its run while the lease passes.
     HoldBeyondExpiry { worker: usize },
     /// The operator's two updates, in either order.
@@ -48,6 +53,8 @@ pub(crate) enum Forgery {
 /// What a caller with a lease asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
+    /// What the worker of the run would ask for next.
+    Fitting,
     Hold,
     Stage,
     Publish,
@@ -103,33 +110,41 @@ fn change() -> impl Strategy<Value = Operation> {
         1 => Just(ChangeKind::RequestRefresh),
         1 => Just(ChangeKind::RequestRebuild),
     ];
-    (0..3_usize, kind, any::<u64>(), any::<bool>())
+    (0..USERS, kind, any::<u64>(), any::<bool>())
         .prop_map(|(user, kind, dice, publish_commits)| Operation::Source(Change { user, kind, dice, publish_commits }))
 }
 
 /// One step, drawn with weights that keep the pipeline moving and let every fault happen.
-pub(crate) fn operation() -> impl Strategy<Value = Operation> {
-    let call =
-        prop_oneof![Just(Call::Hold), Just(Call::Stage), Just(Call::Publish), Just(Call::Fail), Just(Call::Phase),];
+/// `calls` is the weight of calls out of turn; everything else together weighs about a hundred.
+pub(crate) fn operation(calls: u32) -> impl Strategy<Value = Operation> {
+    let call = prop_oneof![
+        4 => Just(Call::Fitting),
+        1 => Just(Call::Hold),
+        1 => Just(Call::Stage),
+        1 => Just(Call::Publish),
+        1 => Just(Call::Fail),
+        1 => Just(Call::Phase),
+    ];
     let forgery = prop_oneof![2 => Just(Forgery::Nothing), 1 => Just(Forgery::Token), 1 => Just(Forgery::Attempt)];
     prop_oneof![
         20 => change(),
         12 => Just(Operation::Claim),
         2 => Just(Operation::ComputeInvocation),
         2 => Just(Operation::PublishInvocation),
-        45 => (0..3_usize, 1..5_usize, any::<bool>())
+        45 => (0..WORKERS, 1..5_usize, any::<bool>())
             .prop_map(|(worker, steps, prefers_publish)| Operation::Advance { worker, steps, prefers_publish }),
-        3 => (0..3_usize).prop_map(|worker| Operation::Crash { worker }),
-        3 => (0..3_usize).prop_map(|worker| Operation::Fail { worker }),
-        10 => (any::<usize>(), prop::bool::weighted(0.75), call, forgery)
+        2 => (0..WORKERS).prop_map(|worker| Operation::Crash { worker }),
+        4 => (0..WORKERS).prop_map(|worker| Operation::Fail { worker }),
+        calls => (any::<usize>(), prop::bool::weighted(0.75), call, forgery)
             .prop_map(|(lease, is_live, call, forgery)| Operation::Call { lease, is_live, call, forgery }),
-        3 => any::<usize>().prop_map(|run| Operation::Expire { run }),
-        2 => (0..3_usize).prop_map(|worker| Operation::HoldBeyondExpiry { worker }),
-        3 => (0..3_usize, any::<bool>()).prop_map(|(user, run_first)| Operation::Resume { user, run_first }),
-        2 => (0..3_usize).prop_map(|user| Operation::EndBackoff { user }),
+        8 => (any::<usize>(), prop::bool::weighted(0.6))
+            .prop_map(|(run, is_orphan)| Operation::Expire { run, is_orphan }),
+        3 => (0..WORKERS).prop_map(|worker| Operation::HoldBeyondExpiry { worker }),
+        4 => (0..USERS, any::<bool>()).prop_map(|(user, run_first)| Operation::Resume { user, run_first }),
+        2 => (0..USERS).prop_map(|user| Operation::EndBackoff { user }),
         2 => (0..3_usize, prop::bool::weighted(0.85))
             .prop_map(|(function, is_enabled)| Operation::Pause { function, is_enabled }),
-        1 => (1..4_i32).prop_map(|slots| Operation::SetMaxActive { slots }),
-        1 => any::<bool>().prop_map(|is_long| Operation::SetBackoff { is_long }),
+        3 => (1..5_i32).prop_map(|slots| Operation::SetMaxActive { slots }),
+        1 => prop::bool::weighted(0.3).prop_map(|is_long| Operation::SetBackoff { is_long }),
     ]
 }

@@ -1,9 +1,11 @@
 //! The operator, and the passing of time: settings, resumes, expired leases, ended backoffs.
 
 use tokio_postgres::error::SqlState;
+use uuid::Uuid;
 
 use crate::history::Allowed;
-use crate::operation::Operation;
+use crate::operation::{Operation, USERS};
+use crate::snapshot::Snapshot;
 use crate::world::World;
 
 impl World {
@@ -11,8 +13,8 @@ impl World {
     pub(crate) async fn operate(&mut self, operation: &Operation) -> Result<(), String> {
         let before = self.before().await;
         match *operation {
-            Operation::Expire { run } => self.expire(&before, run).await?,
-            Operation::Resume { user, run_first } => self.resume(user, run_first).await?,
+            Operation::Expire { run, is_orphan } => self.expire(&before, run, is_orphan).await?,
+            Operation::Resume { user, run_first } => self.resume(&before, user, run_first).await?,
             Operation::EndBackoff { user } => {
                 // As if the time had passed: a moment ago instead of later.
                 let statement = "UPDATE public.user_stats_projection_state
@@ -43,10 +45,14 @@ impl World {
         Ok(())
     }
 
-    async fn expire(&mut self, before: &crate::snapshot::Snapshot, run: usize) -> Result<(), String> {
+    async fn expire(&mut self, before: &Snapshot, run: usize, is_orphan: bool) -> Result<(), String> {
         let locks = self.locks();
+        let has_worker =
+            |id: i64| self.workers.iter().any(|worker| worker.stage.lease().is_some_and(|lease| lease.run_id == id));
         let live: Vec<i64> = before.live().map(|(id, _run)| id).filter(|id| !locks.runs.contains(id)).collect();
-        let Some(id) = live.get(run % live.len().max(1)) else { return Ok(()) };
+        let orphans: Vec<i64> = live.iter().copied().filter(|id| !has_worker(*id)).collect();
+        let choice = if is_orphan && !orphans.is_empty() { orphans } else { live };
+        let Some(id) = choice.get(run % choice.len().max(1)) else { return Ok(()) };
         let statement = "UPDATE public.user_stats_projection_runs
             SET lease_expires_at = clock_timestamp() - interval '1 second' WHERE id = $1";
         self.operator_runs(statement, &[id]).await?;
@@ -54,14 +60,17 @@ impl World {
         Ok(())
     }
 
-    /// The two plain updates of the manual resume.
-    async fn resume(&mut self, user: usize, run_first: bool) -> Result<(), String> {
+    /// The two plain updates of the manual resume, for the user meant or the next one who has a failed job.
+    async fn resume(&mut self, before: &Snapshot, meant: usize, run_first: bool) -> Result<(), String> {
+        let has_failed = |user: &Uuid| before.jobs.values().any(|job| job.user == *user && job.status == "failed");
+        let user =
+            (0..USERS).map(|step| self.users[(meant + step) % USERS]).find(has_failed).unwrap_or(self.users[meant]);
         let job = "UPDATE public.user_exercise_stats_refresh_jobs SET status = 'pending', attempts = 0
             WHERE user_id = $1 AND status = 'failed' AND absorbed_into_job_id IS NULL";
         let run = "UPDATE public.user_stats_projection_runs SET retry_not_before = NULL
             WHERE user_id = $1 AND phase = 'failed' AND retry_not_before IS NOT NULL";
         for statement in if run_first { [run, job] } else { [job, run] } {
-            if self.operator_runs(statement, &[&self.users[user]]).await? > 0 {
+            if self.operator_runs(statement, &[&user]).await? > 0 {
                 self.count("resumed");
             }
         }

@@ -147,13 +147,13 @@ pub(crate) fn accepts(before: &Snapshot, lease: &Lease, call: Call, holds: bool)
         // Staging is allowed past the expiry: whoever held the row since before cannot have lost it.
         Call::Stage => holds || run.phase == "computing",
         Call::Hold | Call::Publish => !run.is_expired,
-        Call::Fail | Call::Phase => true,
+        Call::Fail | Call::Phase | Call::Fitting => true,
     };
     let phase = match call {
         Call::Hold | Call::Stage => run.phase == "computing",
         Call::Publish => run.phase == "publishing",
         Call::Fail => run.is_live(),
-        Call::Phase => true,
+        Call::Phase | Call::Fitting => true,
     };
     is_holder && is_in_time && phase
 }

@@ -9,7 +9,7 @@ use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::history::{Allowed, History};
-use crate::operation::Operation;
+use crate::operation::{Operation, USERS, WORKERS};
 use crate::oracle::Locks;
 use crate::snapshot::{Reader, Snapshot};
 use crate::worker::{Stage, Worker};
@@ -27,13 +27,13 @@ const RESET: &str = "SET session_replication_role = replica;
     DELETE FROM public.workout_sets; DELETE FROM public.workouts; DELETE FROM public.exercises;
     DELETE FROM public.bodyweight_log; DELETE FROM public.training_profiles;
     DELETE FROM public.stats_projection_worker_settings; DELETE FROM public.stats_projection_worker_settings_history;
-    INSERT INTO public.stats_projection_worker_settings (backoff_seconds, max_attempts) VALUES (0, 2);
+    INSERT INTO public.stats_projection_worker_settings (backoff_seconds, max_attempts, max_active) VALUES (0, 2, 2);
     RESET session_replication_role";
 
 /// Everybody and everything.
 pub(crate) struct World {
     pub(crate) pipeline: Pipeline,
-    pub(crate) users: [Uuid; 3],
+    pub(crate) users: [Uuid; USERS],
     pub(crate) workers: Vec<Worker>,
     /// The people's session.
     pub(crate) application: Client,
@@ -60,7 +60,7 @@ impl World {
         let operator = pipeline.database.admin().await;
         operator.batch_execute("SET lock_timeout = '15ms'").await.unwrap();
         let mut workers = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..WORKERS {
             workers.push(Worker::new(&pipeline).await);
         }
         let queries: Vec<String> = INVARIANTS
@@ -70,7 +70,7 @@ impl World {
             })
             .collect();
         Self {
-            users: [1, 2, 3].map(Uuid::from_u128),
+            users: [1, 2, 3, 4].map(Uuid::from_u128),
             zombie: Worker::new(&pipeline).await,
             last_workout: 0,
             history: History::default(),
@@ -166,7 +166,6 @@ impl World {
             "call accepted",
             "call refused",
             "row held by another",
-            "resumed",
             "a save waited for a publish",
             "staged past the expiry",
         ] {
