@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use futures_util::future::join4;
+use futures_util::future::{join, join4};
 use tidemark_queue::lease::{Phase, error_code};
 use tidemark_queue::step::{BEGIN_ONE_SNAPSHOT, begin_step};
 use tidemark_queue::{Connection, Error, Function, Invocation, Lease, Summary};
@@ -73,11 +73,12 @@ async fn stage(client: &Client, lease: Lease, budget: Duration, began: Instant) 
         (&DEFINITION_VERSION as _, Type::INT4),
         (&document as _, Type::JSONB),
     ];
-    let staged = client.query_typed(COMPUTE_STAGE, &stage_parameters).await;
-    if !staged?.first().is_some_and(|row| row.get(0)) {
-        return Err(Error::Stale);
-    }
-    client.batch_execute("COMMIT").await.map_err(failure::of_commit)
+    // COMMIT travels along: a stage that finds its lease lost has written nothing, and after a refused one the server rolls back.
+    let (staged, committed) =
+        join(client.query_typed(COMPUTE_STAGE, &stage_parameters), client.batch_execute("COMMIT")).await;
+    let staged = staged.map_err(failure::of_commit)?;
+    committed.map_err(failure::of_commit)?;
+    if staged.first().is_some_and(|row| row.get(0)) { Ok(()) } else { Err(Error::Stale) }
 }
 
 /// Computes on a thread of its own, so that the connection's task and the clock go on.
