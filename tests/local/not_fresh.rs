@@ -29,7 +29,7 @@ async fn a_timeout_and_an_interrupt_before_everybody_is_fresh_are_failures_that_
     let began: jiff::Timestamp = admin.query_one("SELECT clock_timestamp()", &[]).await.unwrap().get(0);
     let running = folder.start(&arguments);
     // Its ticks come: it has done everything else and waits.
-    let ticking = "SELECT last_started_at > $1 FROM tidemark.ticks WHERE function_name = 'publish'";
+    let ticking = "SELECT coalesce(last_started_at > $1, false) FROM tidemark.ticks WHERE function_name = 'publish'";
     until_true(&admin, ticking, &[&began]).await;
     assert!(admin.query_one(STALE, &[]).await.unwrap().get::<_, bool>(0));
     running.signal(Signal::INT);
