@@ -76,7 +76,7 @@ async fn stage(client: &Client, lease: Lease, budget: Duration, began: Instant) 
     // COMMIT travels along: a stage that finds its lease lost has written nothing, and after a refused one the server rolls back.
     let (staged, committed) =
         join(client.query_typed(COMPUTE_STAGE, &stage_parameters), client.batch_execute("COMMIT")).await;
-    let staged = staged.map_err(failure::of_commit)?;
+    let staged = staged.map_err(failure::of_statement_with_commit)?;
     committed.map_err(failure::of_commit)?;
     if staged.first().is_some_and(|row| row.get(0)) { Ok(()) } else { Err(Error::Stale) }
 }

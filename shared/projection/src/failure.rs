@@ -13,6 +13,12 @@ pub(crate) fn of_commit(error: tokio_postgres::Error) -> Error {
     }
 }
 
+/// A statement that was sent together with its COMMIT: an answer of the server is a refusal, whatever it says, and only where
+/// there is none the outcome is open.
+pub(crate) fn of_statement_with_commit(error: tokio_postgres::Error) -> Error {
+    if error.as_db_error().is_some() { Error::from(error) } else { of_commit(error) }
+}
+
 /// The stable code and a message without any row value.
 pub(crate) fn describe(error: &Error, function: Function, budget: Duration) -> (String, String) {
     let over_budget = match error {
