@@ -4,7 +4,7 @@
 -- transaction. p_exercise_ids runs parallel to p_user_ids: an exercise, the zero UUID for all of the user's exercises, or
 -- null where only the summary changes. p_priority: 0 for a save, 1 for a rebuild.
 CREATE FUNCTION tidemark.mark_users(p_user_ids uuid[], p_exercise_ids uuid[], p_priority smallint DEFAULT 0) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 BEGIN
     IF coalesce(cardinality(p_user_ids), 0) = 0 THEN
         RETURN;
@@ -237,7 +237,7 @@ CREATE TRIGGER place_on_calendar BEFORE INSERT OR UPDATE ON public.workouts
 
 -- Jobs: keeps the claim order and the tally in step with the pending jobs, whoever changes them, an operator in psql too.
 CREATE FUNCTION tidemark.follow_jobs() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_user_ids uuid[];
     v_difference bigint;

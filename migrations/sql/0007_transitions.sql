@@ -100,7 +100,7 @@ $$;
 CREATE FUNCTION tidemark.end_failed(
     p_run public.user_stats_projection_runs, p_error_code text, p_error_message text, p_with_backoff boolean
 ) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_settings public.stats_projection_worker_settings;
     v_exhausted boolean;
@@ -162,7 +162,7 @@ $$;
 -- Recovery: runs whose lease has expired and whose row nobody holds. A held row belongs to a worker that lives. A user who
 -- is just saving is passed over until the next claim.
 CREATE FUNCTION tidemark.recover_expired(OUT recovered integer, OUT exhausted integer)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_run public.user_stats_projection_runs;
     v_outcome text;
@@ -196,7 +196,7 @@ $$;
 -- (max_attempts was lowered, or the job was put back without resetting them), or it is the rest of a very long backlog
 -- whose generation has been published meanwhile. The caller holds the users' state rows.
 CREATE FUNCTION tidemark.put_aside(INOUT user_ids uuid[], OUT exhausted integer, OUT absorbed integer)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_newest record;
     v_job_id bigint;
@@ -260,7 +260,7 @@ $$;
 -- Gives runs to users: absorbs each user's pending jobs into the newest of them and mints a lease for it. The caller
 -- holds the claim gate.
 CREATE FUNCTION tidemark.claim_users(p_worker_id uuid, p_free integer, OUT claimed integer, OUT absorbed integer, OUT exhausted integer)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_settings public.stats_projection_worker_settings;
     v_user_ids uuid[];

@@ -15,10 +15,11 @@ CREATE TYPE tidemark.publish_result AS (
 -- Nested loops are off because the server knows nothing of the size of a staged document: with a first publish of thousands
 -- of rows it would otherwise compare each with each. Compilation is off because switching a method off makes the estimated
 -- costs huge, and compiling took 400 ms for a publish of one row. One plan serves every user: planning anew took longer
--- than publishing.
+-- than publishing. Sequential scans are off because a plan made while the tables were small would stay: each publish of a
+-- growing backlog read the whole tables.
 CREATE FUNCTION tidemark.publish_v1(p_run_id bigint, p_attempt integer, p_lease_token uuid) RETURNS tidemark.publish_result
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-SET enable_nestloop = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
+SET enable_nestloop = off SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     v_result tidemark.publish_result := ROW('lost', 0, 0, 0);
     v_began timestamptz := clock_timestamp();

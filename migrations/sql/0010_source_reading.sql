@@ -1,9 +1,10 @@
 -- What a compute reads of one user. The caller reads all of it in one REPEATABLE READ transaction: one snapshot. PL/pgSQL keeps
--- the plans for the session; functions in SQL would be planned at every call, which took longer than reading.
+-- the plans for the session; functions in SQL would be planned at every call, which took longer than reading. A plan made
+-- while the tables were small would stay as well, so that sequential scans are off.
 
 CREATE FUNCTION tidemark.source_profile_v1(p_user_id uuid)
 RETURNS TABLE (week_start smallint, e1rm_formula text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -15,7 +16,7 @@ $$;
 
 CREATE FUNCTION tidemark.source_exercises_v1(p_user_id uuid)
 RETURNS TABLE (id uuid, name text, load_kind text, bodyweight_share numeric, implements smallint, merged_into uuid)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -27,7 +28,7 @@ $$;
 
 CREATE FUNCTION tidemark.source_workouts_v1(p_user_id uuid)
 RETURNS TABLE (id uuid, local_date date, local_time time, duration_seconds bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -42,7 +43,7 @@ RETURNS TABLE (
     workout_id uuid, exercise_id uuid, "position" integer, kind text, weight numeric, weight_unit text, reps integer,
     duration_seconds bigint, distance_meters numeric
 )
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -55,7 +56,7 @@ $$;
 
 CREATE FUNCTION tidemark.source_bodyweights_v1(p_user_id uuid)
 RETURNS TABLE (measured_on date, weight numeric, weight_unit text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
@@ -69,7 +70,7 @@ $$;
 -- was marked as a whole, was never published, or was published by another version of the formulas.
 CREATE FUNCTION tidemark.source_dirty_v1(p_user_id uuid, p_definition_version integer)
 RETURNS TABLE (everything boolean, exercise_ids uuid[])
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
