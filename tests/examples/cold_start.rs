@@ -20,8 +20,7 @@ async fn main() -> anyhow::Result<()> {
         let mut durations = Vec::new();
         for _start in 0..STARTS {
             let began = Instant::now();
-            let simulator =
-                Simulator::start(&binary, [("DATABASE_URL", database.url_for("tidemark_worker"))]).await?;
+            let simulator = Simulator::start(&binary, [("DATABASE_URL", database.url_for("tidemark_worker"))]).await?;
             simulator.invoke(json!({}), DEADLINE).await?;
             durations.push(began.elapsed());
         }
