@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use secrecy::SecretString;
 use tidemark_postgres::{EmbeddedServer, Options, RunningServer, SUPERUSER};
 use tidemark_queue::{Connect, Connection};
@@ -83,7 +82,7 @@ impl Database {
         let mut options = Options::durable(root);
         options.fresh = fresh;
         options.lock_wait = LOCK_WAIT;
-        let server = EmbeddedServer::start(options).context("the embedded PostgreSQL did not start")?;
+        let server = EmbeddedServer::start(options).map_err(not_started)?;
         Ok(Self {
             admin_url: server.url(SUPERUSER, DATABASE),
             worker_url: server.url(WORKER, DATABASE),
@@ -129,6 +128,19 @@ impl Database {
     /// Opens connections as the functions have them.
     pub(crate) fn worker_connector(&self, function: &str) -> anyhow::Result<Arc<dyn Connect>> {
         connector(&self.worker_url, &format!("tidemark-{function}"))
+    }
+}
+
+/// Says what to do about a server that does not start, where that is known.
+fn not_started(error: tidemark_postgres::Error) -> anyhow::Error {
+    const WHAT: &str = "the embedded PostgreSQL did not start";
+    match &error {
+        tidemark_postgres::Error::InUse { .. } => Failure::new(
+            format!("{WHAT}: {error}"),
+            "a `tidemark local` runs in this folder: `tidemark status` and `tidemark import` work beside it, Ctrl-C ends it",
+        )
+        .into(),
+        _ => anyhow::Error::new(error).context(WHAT),
     }
 }
 

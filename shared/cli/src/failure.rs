@@ -31,6 +31,10 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let mut next = None;
     let mut code = 1;
     for cause in error.chain() {
+        // The cause below an error of the client is the server's own text, which may hold row values.
+        if cause.is::<DbError>() {
+            continue;
+        }
         let line = describe(cause);
         if lines.last() != Some(&line) {
             lines.push(line);

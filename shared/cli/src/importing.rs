@@ -9,6 +9,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::failure::Failure;
+use crate::refusal::explain;
 
 /// Reads and parses an export. A malformed one is refused as a whole.
 pub(crate) fn read(file: &Path, options: &ParseOptions) -> anyhow::Result<Import> {
@@ -32,7 +33,7 @@ pub(crate) async fn store(
     zone: Option<&str>,
 ) -> anyhow::Result<Account> {
     let bar = progress(import.rows);
-    let account = storing::store(client, user, import, zone, |sets| bar.inc(sets)).await?;
+    let account = storing::store(client, user, import, zone, |sets| bar.inc(sets)).await.map_err(explain)?;
     bar.finish_and_clear();
     Ok(account)
 }

@@ -33,9 +33,12 @@ impl SettingsChange {
         })?;
         let (name, value) = (name.trim(), value.trim());
         let setting = setting::named(name).ok_or_else(|| unknown(name))?;
-        match setting.kind {
-            Kind::Number(place) => self.numbers[place] = Some(parse_number(setting, value)?),
-            Kind::Switch(place) => self.switches[place] = Some(parse_switch(setting, value)?),
+        let given_before = match setting.kind {
+            Kind::Number(place) => self.numbers[place].replace(parse_number(setting, value)?).is_some(),
+            Kind::Switch(place) => self.switches[place].replace(parse_switch(setting, value)?).is_some(),
+        };
+        if given_before {
+            return Err(Failure::usage(format!("{name} is given twice"), "nothing was changed; give it once").into());
         }
         Ok(())
     }
@@ -178,6 +181,14 @@ mod tests {
             let error = SettingsChange::new(None).take(assignment).expect_err("wrong usage");
             assert!(held(&error).contains("code: 2"), "{assignment}: {error}");
         }
+    }
+
+    #[test]
+    fn a_setting_given_twice_is_wrong_usage() {
+        let mut change = SettingsChange::new(None);
+        change.take("max_active=3").expect("a number");
+        let error = change.take("max_active=4").expect_err("given twice");
+        assert!(held(&error).contains("code: 2"), "{error}");
     }
 
     #[test]

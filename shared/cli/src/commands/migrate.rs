@@ -20,7 +20,7 @@ pub(crate) struct Options {
 
 /// Runs the command.
 pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> anyhow::Result<ExitCode> {
-    let database = source.open_or_create(false)?;
+    let database = source.open()?;
     database.ensure_exists().await?;
     let report = if options.dry_run {
         let client = database.admin().await?;

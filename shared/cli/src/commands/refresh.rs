@@ -94,7 +94,7 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
         }
         Action::Resume(resume) => {
             let resumed = begin_anew(resume.user, &mut client).await.map_err(explain)?;
-            output.answer(&resumed, || resumed.describe())?;
+            output.answer(&resumed, || resumed.describe(resume.user))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -162,8 +162,11 @@ impl Requested {
 }
 
 impl Resumed {
-    fn describe(&self) -> String {
+    fn describe(&self, user: Option<Uuid>) -> String {
         match self.jobs {
+            0 if user.is_some() => {
+                "nothing to resume: this user has no refresh without attempts left; check the id".to_owned()
+            }
             0 => "nothing to resume: no refresh has used up its attempts".to_owned(),
             1 => "one refresh begins anew; the next claim takes it".to_owned(),
             jobs => format!("{jobs} refreshes of {} users begin anew; the next claims take them", self.users),

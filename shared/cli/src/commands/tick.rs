@@ -46,7 +46,22 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
     let summary = invoke(function, &mut connection, &invocation).await;
     output.answer(&summary, || summary.to_string())?;
     let failed = matches!(summary.outcome, Outcome::Failed | Outcome::Unavailable);
+    if failed {
+        output.note(&format!("next: {}", next_step(&summary)));
+    }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What to do about an invocation that failed.
+fn next_step(summary: &Summary) -> &'static str {
+    match summary.error_code.as_deref() {
+        Some("3F000" | "42P01" | "42883") => "this database is not migrated; run `tidemark migrate`",
+        Some("42501") => "connect as the worker role or the role that migrated the database",
+        _ if matches!(summary.outcome, Outcome::Unavailable) => {
+            "check that the server runs and that the URL's host, port, user and database are right"
+        }
+        _ => "see `tidemark status`",
+    }
 }
 
 /// One invocation of `function`.
