@@ -128,7 +128,10 @@ BEGIN
             WHEN v_delay_seconds > 0 THEN clock_timestamp() + make_interval(secs => v_delay_seconds)
         END
     WHERE id = p_run.id;
-    DELETE FROM tidemark.staged_results WHERE run_id = p_run.id;
+    -- Recording a failure must not wait for a table that has nothing to say about it.
+    IF EXISTS (SELECT FROM tidemark.staged_results WHERE run_id = p_run.id) THEN
+        DELETE FROM tidemark.staged_results WHERE run_id = p_run.id;
+    END IF;
 
     UPDATE public.user_exercise_stats_refresh_jobs
     SET status = CASE WHEN v_exhausted THEN 'failed' ELSE 'pending' END,
