@@ -30,6 +30,9 @@ DECLARE
 BEGIN
     IF jsonb_typeof(p_workout) IS DISTINCT FROM 'object' THEN
         v_problem := 'the workout must be a JSON object';
+    -- A misspelled field would be lost without a word.
+    ELSIF p_workout - ARRAY['id', 'started_at', 'time_zone', 'duration_seconds', 'title', 'notes', 'sets'] <> '{}' THEN
+        v_problem := 'the workout has a field that is not known; known are id, started_at, time_zone, duration_seconds, title, notes, sets';
     ELSIF NOT tidemark.is_uuid(p_workout -> 'id') THEN
         v_problem := 'id must be a UUID';
     ELSIF NOT tidemark.is_instant(p_workout -> 'started_at') THEN
@@ -44,10 +47,16 @@ BEGIN
         v_problem := 'duration_seconds must be a whole number from 0 to 31536000';
     END IF;
     IF v_problem IS NULL THEN
-        SELECT format('sets[%s].%s', listed.place - 1, listed.problem) INTO v_problem
+        SELECT format('sets[%s]%s%s', listed.place - 1,
+            CASE WHEN listed.problem ~ '^(must|has) ' THEN ' ' ELSE '.' END, listed.problem)
+        INTO v_problem
         FROM (
             SELECT entry.place, CASE
                 WHEN jsonb_typeof(entry.value) <> 'object' THEN 'must be a JSON object'
+                WHEN entry.value - ARRAY[
+                    'exercise', 'kind', 'weight', 'unit', 'reps', 'duration_seconds', 'distance_meters', 'rpe', 'superset', 'notes'
+                ] <> '{}' THEN 'has a field that is not known; known are exercise, kind, weight, unit, reps, duration_seconds, '
+                    'distance_meters, rpe, superset, notes'
                 WHEN jsonb_typeof(entry.value -> 'exercise') IS DISTINCT FROM 'string'
                     OR length(entry.value ->> 'exercise') NOT BETWEEN 1 AND 200
                     THEN 'exercise must be a name of 1 to 200 characters'
@@ -279,7 +288,8 @@ BEGIN
 END
 $$;
 
--- Marks users stale as a whole. Low priority lets every save go first. Returns how many users were marked.
+-- Marks users stale as a whole. Low priority lets every save go first. Returns how many users were marked: somebody of whom
+-- nothing was ever logged has no figures to refresh.
 CREATE FUNCTION public.request_stats_refresh(p_user_ids uuid[], p_low_priority boolean DEFAULT false) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -287,7 +297,7 @@ DECLARE
 BEGIN
     SELECT array_agg(DISTINCT listed.user_id) INTO v_user_ids
     FROM unnest(p_user_ids) AS listed (user_id)
-    WHERE listed.user_id IS NOT NULL;
+    JOIN public.user_stats_projection_state AS state ON state.user_id = listed.user_id;
     PERFORM tidemark.mark_users(
         v_user_ids,
         array_fill('00000000-0000-0000-0000-000000000000'::uuid, ARRAY[coalesce(cardinality(v_user_ids), 0)]),

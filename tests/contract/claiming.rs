@@ -19,6 +19,9 @@ const LIVE: &str = "SELECT count(*) FROM public.user_stats_projection_runs
 async fn many_users(pipeline: &Pipeline, number: i32, low_priority: bool) -> Vec<Uuid> {
     let users: Vec<Uuid> =
         pipeline.one("SELECT array_agg(gen_random_uuid()) FROM generate_series(1, $1)", &[&number]).await.get(0);
+    // A request marks only users of whom something is known.
+    let known = "INSERT INTO public.user_stats_projection_state (user_id) SELECT unnest($1::uuid[])";
+    pipeline.run(known, &[&users]).await;
     pipeline.one("SELECT public.request_stats_refresh($1, $2)", &[&users, &low_priority]).await;
     let query = "SELECT array_agg(user_id ORDER BY requested_generation) FROM public.user_stats_projection_state";
     pipeline.one(query, &[]).await.get(0)

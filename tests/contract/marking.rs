@@ -281,6 +281,20 @@ async fn a_requested_refresh_marks_the_listed_users_as_a_whole_once() {
 }
 
 #[tokio::test]
+async fn a_refresh_of_somebody_of_whom_nothing_is_known_marks_nobody() {
+    let mut pipeline = Pipeline::new().await;
+    let (user, unknown) = (published_user(&mut pipeline).await, Uuid::new_v4());
+    let query = "SELECT public.request_stats_refresh(ARRAY[$1, $2]::uuid[])";
+    assert_eq!(pipeline.one(query, &[&user, &unknown]).await.get::<_, i32>(0), 1);
+    assert_eq!(pipeline.one(query, &[&unknown, &unknown]).await.get::<_, i32>(0), 0);
+    assert!(is_stale(&pipeline, user).await);
+    assert!(pipeline.jobs(unknown).await.is_empty() && pipeline.dirty(unknown).await.is_empty());
+    let states = "SELECT count(*) FROM public.user_stats_projection_state";
+    assert_eq!(pipeline.one(states, &[]).await.get::<_, i64>(0), 1);
+    pipeline.check_invariants().await;
+}
+
+#[tokio::test]
 async fn generation_order_is_commit_order_for_one_user() {
     for known in [false, true] {
         let pipeline = Pipeline::new().await;

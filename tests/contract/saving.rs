@@ -86,6 +86,9 @@ async fn a_refused_save_names_the_field_and_never_its_value() {
         (set("kind", json!("canary")), "sets[0].kind"),
         (set("unit", json!("canary")), "sets[0].unit"),
         (set("rpe", json!(11)), "sets[0].rpe"),
+        (json!({"started_at": EVENING, "sets": ["canary"]}), "sets[0] must"),
+        (json!({"started_at": EVENING, "canary": 1}), "the workout has a field that is not known"),
+        (set("canary", json!(100)), "sets[0] has a field that is not known"),
     ] {
         let error = pipeline.admin.query_one(SAVE, &[&user, &Json(&workout)]).await.expect_err("it is refused");
         let refused = error.as_db_error().unwrap();
@@ -105,5 +108,65 @@ async fn a_save_falls_on_the_date_of_its_own_zone() {
     pipeline.one(SAVE, &[&user, &workout]).await;
     let query = "SELECT local_date::text FROM public.workouts WHERE user_id = $1 AND time_zone = 'Asia/Seoul'";
     assert_eq!(pipeline.one(query, &[&user]).await.get::<_, String>(0), "2026-07-21");
+    pipeline.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_misspelled_field_is_refused_with_the_fields_there_are_and_nothing_is_stored_or_changed() {
+    let pipeline = Pipeline::new().await;
+    let user = Uuid::new_v4();
+    let workout = pipeline.save(user, EVENING, "Squat", &[(100.0, 5)]).await;
+    let edit = "SELECT public.edit_workout_v1($1, $2, $3)";
+    for (document, known) in [
+        (
+            json!({"started_at": EVENING, "note": "easy"}),
+            "id, started_at, time_zone, duration_seconds, title, notes, sets",
+        ),
+        (
+            json!({"started_at": EVENING, "sets": [{"exercise": "Squat"}, {"exercise": "Squat", "rep": 5}]}),
+            "exercise, kind, weight, unit, reps, duration_seconds, distance_meters, rpe, superset, notes",
+        ),
+    ] {
+        let document = Json(document);
+        for refused in [
+            pipeline.admin.query_one(SAVE, &[&user, &document]).await,
+            pipeline.admin.query_one(edit, &[&user, &workout, &document]).await,
+        ] {
+            let error = refused.expect_err("it is refused");
+            let refused = error.as_db_error().unwrap();
+            assert_eq!(refused.code().code(), "22023");
+            assert!(refused.message().ends_with(known), "{}", refused.message());
+        }
+    }
+    let stored = "SELECT count(*) = 1 AND sum(reps) = 5 FROM public.workout_sets WHERE user_id = $1";
+    assert!(pipeline.one(stored, &[&user]).await.get::<_, bool>(0));
+    assert_eq!(pipeline.jobs(user).await.len(), 1);
+    pipeline.check_invariants().await;
+}
+
+#[tokio::test]
+async fn every_field_that_is_known_is_stored() {
+    let pipeline = Pipeline::new().await;
+    let user = Uuid::new_v4();
+    let workout = Json(json!({
+        "id": Uuid::new_v4(), "started_at": EVENING, "time_zone": "Asia/Seoul", "duration_seconds": 3600, "title": "Legs",
+        "notes": "easy", "sets": [{
+            "exercise": "Squat", "kind": "drop", "weight": 100.5, "unit": "lb", "reps": 5, "duration_seconds": 30,
+            "distance_meters": 12.5, "rpe": 8.5, "superset": 2, "notes": "slow"
+        }]
+    }));
+    pipeline.one(SAVE, &[&user, &workout]).await;
+    let stored = "SELECT workout.time_zone, workout.duration_seconds, workout.title, workout.notes,
+            concat_ws('|', logged.kind, trim_scale(logged.weight), logged.weight_unit, logged.reps,
+                logged.duration_seconds, trim_scale(logged.distance_meters), trim_scale(logged.rpe), logged.superset,
+                logged.notes)
+        FROM public.workouts AS workout JOIN public.workout_sets AS logged
+            ON logged.user_id = workout.user_id AND logged.workout_id = workout.id
+        WHERE workout.user_id = $1";
+    let row = pipeline.one(stored, &[&user]).await;
+    let texts: [String; 3] = [row.get(0), row.get(2), row.get(3)];
+    assert_eq!(texts, ["Asia/Seoul", "Legs", "easy"]);
+    assert_eq!(row.get::<_, i64>(1), 3600);
+    assert_eq!(row.get::<_, String>(4), "drop|100.5|lb|5|30|12.5|8.5|2|slow");
     pipeline.check_invariants().await;
 }
