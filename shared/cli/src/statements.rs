@@ -8,6 +8,7 @@ pub(crate) const RESUME_JOBS: &str = include_str!("sql/resume_jobs.sql");
 pub(crate) const RESUME_RUNS: &str = include_str!("sql/resume_runs.sql");
 pub(crate) const SETTINGS: &str = include_str!("sql/settings.sql");
 pub(crate) const SETTINGS_CHANGE: &str = include_str!("sql/settings_change.sql");
+pub(crate) const UNKNOWN_USERS: &str = include_str!("sql/unknown_users.sql");
 
 /// Name and text of every statement of these commands.
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = &[
     ("resume_runs", RESUME_RUNS),
     ("settings", SETTINGS),
     ("settings_change", SETTINGS_CHANGE),
+    ("unknown_users", UNKNOWN_USERS),
 ];
 
 #[cfg(test)]

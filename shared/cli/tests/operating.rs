@@ -152,6 +152,23 @@ async fn requests_mark_the_named_users_or_all_of_them_as_stale() {
 }
 
 #[tokio::test]
+async fn a_request_that_names_an_unknown_user_says_who_and_marks_nobody() {
+    let operator = Operator::new().await;
+    operator.save(USER, "Squat").await;
+    operator.tick();
+    let (user, other) = (USER.to_string(), OTHER.to_string());
+    let (code, text) = operator.fails(&["refresh", "request", &user, &other]);
+    assert!(code == 1 && text.contains(&other) && !text.contains(&user), "{text}");
+    assert!(text.contains("nobody was marked") && text.contains("next: "), "{text}");
+    let strangers: Vec<String> = (0..7).map(|_one| Uuid::new_v4().to_string()).collect();
+    let arguments: Vec<&str> = ["refresh", "request"].into_iter().chain(strangers.iter().map(String::as_str)).collect();
+    let (code, text) = operator.fails(&arguments);
+    assert!(code == 1 && text.contains("and 2 more"), "{text}");
+    let stale = "select count(*) from user_stats_projection_state where requested_generation > applied_generation";
+    assert_eq!(operator.number(stale).await, 0);
+}
+
+#[tokio::test]
 async fn all_users_are_asked_for_however_many_batches_it_takes() {
     let operator = Operator::new().await;
     let statement =

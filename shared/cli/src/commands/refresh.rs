@@ -11,12 +11,18 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use crate::database::Source;
+use crate::failure::Failure;
 use crate::output::Output;
 use crate::refusal::explain;
-use crate::statements::{REFRESH_REQUEST, REFRESH_REQUEST_BATCH, RESUME_ALL_JOBS, RESUME_JOBS, RESUME_RUNS};
+use crate::statements::{
+    REFRESH_REQUEST, REFRESH_REQUEST_BATCH, RESUME_ALL_JOBS, RESUME_JOBS, RESUME_RUNS, UNKNOWN_USERS,
+};
 
 /// Users marked per statement. A statement holds their rows until it ends, and saves of theirs wait so long.
 const USERS_PER_STATEMENT: usize = 500;
+
+/// Unknown users named in a refusal; of more, only the number is told.
+const UNKNOWN_NAMED: usize = 5;
 
 /// Options of `tidemark refresh`.
 #[derive(Debug, clap::Args)]
@@ -105,6 +111,7 @@ async fn ask(request: &RequestOptions, client: &Client) -> anyhow::Result<i64> {
         return ask_for_all(client, request.low_priority).await;
     }
     let distinct: Vec<Uuid> = BTreeSet::from_iter(request.users.iter().copied()).into_iter().collect();
+    refuse_unknown(client, &distinct).await?;
     let mut asked = 0;
     for batch in distinct.chunks(USERS_PER_STATEMENT) {
         let parameters = [(&batch as _, Type::UUID_ARRAY), (&request.low_priority as _, Type::BOOL)];
@@ -112,6 +119,24 @@ async fn ask(request: &RequestOptions, client: &Client) -> anyhow::Result<i64> {
         asked += rows.first().map_or(Ok(0), |row| row.try_get::<_, i32>(0)).map(i64::from)?;
     }
     Ok(asked)
+}
+
+/// Somebody of whom nothing was logged is most likely a slip of the pen, so that nobody is marked then.
+async fn refuse_unknown(client: &Client, users: &[Uuid]) -> anyhow::Result<()> {
+    let rows = client.query_typed(UNKNOWN_USERS, &[(&users, Type::UUID_ARRAY)]).await.map_err(explain)?;
+    let unknown = rows.iter().map(|row| row.try_get::<_, Uuid>(0)).collect::<Result<Vec<_>, _>>()?;
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let mut named: Vec<String> = unknown.iter().take(UNKNOWN_NAMED).map(Uuid::to_string).collect();
+    if unknown.len() > UNKNOWN_NAMED {
+        named.push(format!("and {} more", unknown.len() - UNKNOWN_NAMED));
+    }
+    Err(Failure::new(
+        format!("nothing is known of {}; nobody was marked", named.join(", ")),
+        "check the ids, or leave these out; a user appears with the first saved workout or `tidemark import`",
+    )
+    .into())
 }
 
 /// Asks for everybody, in the order of the users' ids, so many per statement. Ended early, it can simply be run again.
