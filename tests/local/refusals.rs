@@ -33,6 +33,25 @@ async fn a_malformed_file_is_refused_before_anything_is_started() {
 }
 
 #[tokio::test]
+async fn a_files_name_cannot_steer_the_terminal() {
+    let folder = Folder::new().await;
+    let database = TestDatabase::new().await;
+    let url = database.url_for("postgres");
+    let broken = folder.write("broken\u{1b}[2J.csv", MALFORMED);
+    let ran = folder.run(&["import", &broken, "--user", USER, "--database-url", &url]).await;
+    ran.check_refused(1, &["broken\u{fffd}[2J.csv"]);
+    assert!(!ran.stderr.contains('\u{1b}'), "{ran:?}");
+    let content = std::fs::read_to_string(data("strong_MIT_no_notes_warmups_666.csv")).unwrap();
+    let sound = folder.write("sound\u{1b}[2J.csv", &content);
+    let local = ["local", "--import", &sound, "--until-fresh", "--port", "0", "--database-url", &url];
+    let ran = folder.run(&local).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for (stream, text) in [("stdout", &ran.stdout), ("stderr", &ran.stderr)] {
+        assert!(text.contains("sound\u{fffd}[2J.csv") && !text.contains('\u{1b}'), "{stream}: {ran:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_import_that_is_refused_leaves_nothing() {
     let folder = Folder::new().await;
     let database = TestDatabase::new().await;

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use tokio_postgres::error::{DbError, SqlState};
 
+use crate::output::for_terminals;
+
 /// A failure that says what to try next.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
@@ -44,8 +46,9 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
             code = failure.code;
         }
     }
-    eprintln!("error: {}", lines.join(": "));
-    eprintln!("next: {}", next.unwrap_or_else(|| "run the same command with -v to see its log".to_owned()));
+    let next = next.unwrap_or_else(|| "run the same command with -v to see its log".to_owned());
+    eprintln!("error: {}", for_terminals(&lines.join(": ")));
+    eprintln!("next: {}", for_terminals(&next));
     ExitCode::from(code)
 }
 

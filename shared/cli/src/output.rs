@@ -24,7 +24,7 @@ impl Output {
 
     /// Prints `document` as JSON, or what `text` makes for people.
     pub(crate) fn answer<T: Serialize>(self, document: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
-        let answer = if self.json { serde_json::to_string_pretty(document)? } else { text() };
+        let answer = if self.json { serde_json::to_string_pretty(document)? } else { for_terminals(&text()) };
         match writeln!(std::io::stdout(), "{answer}") {
             // Whoever reads has had enough, as `head` has.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -34,8 +34,15 @@ impl Output {
 
     /// A line for the person who watches; never on stdout.
     pub(crate) fn note(self, line: &str) {
-        eprintln!("{line}");
+        eprintln!("{}", for_terminals(line));
     }
+}
+
+/// Names and notes come from people: no control character of theirs reaches the terminal. Line breaks stay.
+pub(crate) fn for_terminals(text: &str) -> String {
+    text.chars()
+        .map(|character| if character.is_control() && character != '\n' { '\u{fffd}' } else { character })
+        .collect()
 }
 
 /// Logs go to stderr; warnings only, unless asked for.
@@ -48,4 +55,14 @@ pub(crate) fn init_logging(verbose: u8) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_unset| EnvFilter::new(default));
     // A second subscriber in the same process would be an error of ours; the first one then stays.
     let _already_set = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_terminals;
+
+    #[test]
+    fn no_control_character_but_the_line_break_reaches_the_terminal() {
+        assert_eq!(for_terminals("Squat\u{1b}[2J\u{9b}1m\r\nBench"), "Squat\u{fffd}[2J\u{fffd}1m\u{fffd}\nBench");
+    }
 }

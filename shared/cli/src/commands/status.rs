@@ -10,7 +10,7 @@ use tidemark_status::Document;
 use tokio::time::MissedTickBehavior;
 
 use crate::database::Source;
-use crate::output::Output;
+use crate::output::{Output, for_terminals};
 use crate::refusal::explain_queue;
 use crate::status_screen;
 
@@ -92,14 +92,12 @@ impl Screen {
     fn show(&mut self, value: &Result<Value, tidemark_queue::Error>) -> anyhow::Result<Reader> {
         let text = match value {
             Ok(value) if self.json => format!("{value}\n"),
-            Ok(value) => format!("{}\n\nCtrl-C ends this.\n", status_screen::draw(&Document::from_value(value)?)),
+            Ok(value) => frame(value, self.in_place)?,
             Err(error) => {
                 eprintln!("{error}; trying again every second");
                 return Ok(Reader::There);
             }
         };
-        // Lines are overwritten, each cleared behind its end, and what is below the last goes: nothing flickers.
-        let text = if self.in_place { format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n")) } else { text };
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
             Ok(()) => Ok(Reader::There),
@@ -109,12 +107,42 @@ impl Screen {
     }
 }
 
+/// One drawing of the screen. `in_place`: over the one before.
+fn frame(value: &Value, in_place: bool) -> anyhow::Result<String> {
+    let screen = for_terminals(&status_screen::draw(&Document::from_value(value)?));
+    let text = format!("{screen}\n\nCtrl-C ends this.\n");
+    // Lines are overwritten, each cleared behind its end, and what is below the last goes: nothing flickers.
+    Ok(if in_place { format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n")) } else { text })
+}
+
 impl Drop for Screen {
     fn drop(&mut self) {
         if self.in_place {
             print!("\x1b[?25h\x1b[?1049l");
             // Nothing is left to do where the terminal is gone.
             let _flushed = std::io::stdout().flush();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidemark_testkit::TestDatabase;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_note_cannot_steer_the_terminal_of_whoever_watches() {
+        let database = TestDatabase::new().await;
+        let admin = database.admin().await;
+        let pause = "UPDATE public.stats_projection_worker_settings SET claim_enabled = false, note = $1";
+        admin.execute(pause, &[&"before\u{1b}[2Jafter\u{9b}31m"]).await.expect("a note may hold anything");
+        let value = tidemark_queue::status::read(&admin).await.expect("there is a document");
+        for in_place in [false, true] {
+            let drawn = frame(&value, in_place).expect("the document can be drawn");
+            let own = ["\x1b[H", "\x1b[K", "\x1b[J"].iter().fold(drawn, |text, sequence| text.replace(sequence, ""));
+            assert!(own.contains("before\u{fffd}[2Jafter\u{fffd}31m"), "{own:?}");
+            assert!(!own.contains(['\u{1b}', '\u{9b}']), "{own:?}");
         }
     }
 }
