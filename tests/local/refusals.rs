@@ -125,6 +125,8 @@ async fn wrong_usage_and_a_missing_database_are_told_apart() {
     folder.run(&fresh).await.check_refused(2, &["--fresh"]);
     let import = format!("{hevy}=nobody");
     folder.run(&["local", "--import", &import, "--until-fresh"]).await.check_refused(2, &["UUID"]);
+    let limited = folder.run(&["local", "--timeout", "5"]).await;
+    assert!(limited.code == Some(2) && limited.stderr.contains("--until-fresh"), "{limited:?}");
     for usage in [&["local", "--port", "seventy"][..], &["import", &hevy], &["no-such-command"]] {
         assert_eq!(folder.run(usage).await.code, Some(2), "{usage:?}");
     }

@@ -5,6 +5,7 @@ mod bench;
 mod commands;
 mod database;
 mod failure;
+mod freshness;
 mod http_server;
 mod importing;
 mod local_user;

@@ -15,17 +15,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
-use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use crate::commands::migrate;
 use crate::database::{Database, Source};
 use crate::failure::Failure;
+use crate::freshness::{self, Freshness};
 use crate::local_user::{LocalUser, UserSummary};
 use crate::output::Output;
 use crate::{http_server, importing, ticker};
 
-const FRESHNESS: &str = include_str!("../sql/freshness.sql");
 /// How often `--until-fresh` looks whether anybody is stale.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -43,7 +42,7 @@ pub(crate) struct Options {
     #[arg(long)]
     until_fresh: bool,
     /// With --until-fresh: give up after this many seconds
-    #[arg(long, value_name = "SECS", default_value_t = 600)]
+    #[arg(long, value_name = "SECS", default_value_t = 600, requires = "until_fresh")]
     timeout: u64,
     /// Port of the status page and its data, on this machine only
     #[arg(long, default_value_t = 9000)]
@@ -177,8 +176,7 @@ fn interrupted() -> anyhow::Error {
     Failure::new("interrupted before everybody was fresh", "run it again; nothing is lost").into()
 }
 
-/// Waits until none of the given users (anybody, where none is given) is stale. Somebody whose attempts are used up will not
-/// become fresh by waiting.
+/// Waits until none of the given users (anybody, where none is given) is stale, and no longer than waiting is of use.
 async fn until_fresh(
     client: &Client,
     users: &[LocalUser],
@@ -192,27 +190,20 @@ async fn until_fresh(
     }
     let ids: Option<Vec<Uuid>> = (!users.is_empty()).then(|| users.iter().map(|user| user.id).collect());
     loop {
-        let rows = client.query_typed(FRESHNESS, &[(&ids, Type::UUID_ARRAY)]).await?;
-        let row = rows.first().context("freshness could not be read")?;
-        let (on_the_way, exhausted): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        if on_the_way == 0 && exhausted == 0 {
+        let freshness = Freshness::read(client, ids.as_deref()).await?;
+        if freshness.is_reached() {
             bar.finish_and_clear();
             return Ok(());
         }
-        let code: Option<String> = row.try_get(2)?;
-        if on_the_way == 0 {
-            let code = code.unwrap_or_default();
-            return Err(Failure::new(
-                format!("{exhausted} users cannot be made fresh: their attempts are used up, last error {code}"),
-                "see `tidemark status`, mend the cause, then `tidemark refresh resume --all-failed`",
-            )
-            .into());
+        if let Some(failure) = freshness.obstacle(client).await? {
+            return Err(failure.into());
         }
-        bar.set_message(format!("{on_the_way} users stale"));
+        let stale = freshness::users(freshness.on_the_way);
+        bar.set_message(format!("{stale} stale"));
         bar.tick();
         if began.elapsed() > timeout {
             return Err(Failure::new(
-                format!("{on_the_way} users are still stale after {} s", timeout.as_secs()),
+                format!("{stale} still stale after {} s", timeout.as_secs()),
                 "see `tidemark status` for what holds them up, or give a longer --timeout",
             )
             .into());
