@@ -2,6 +2,7 @@
 
 use rustix::process::Signal;
 use serde_json::Value;
+use tidemark_testkit::TestDatabase;
 use tidemark_tests::{until, until_true};
 
 use crate::folder::{EXPORTS, Folder, data, golden};
@@ -66,6 +67,25 @@ async fn four_exports_are_four_users_and_a_second_run_adds_nothing() {
         check_golden(&first, name);
         assert_eq!(user(&first, name), user(&second, name), "nothing was added, nothing was refreshed");
     }
+}
+
+#[tokio::test]
+async fn two_files_of_one_user_are_one_summary_that_names_both() {
+    let folder = Folder::new().await;
+    let database = TestDatabase::new().await;
+    let url = database.url_for("postgres");
+    let names = ["strong_MIT_2078.csv", "strong_MIT_no_notes_warmups_666.csv"];
+    let files = names.map(data);
+    let imports = files.each_ref().map(|file| format!("{file}=7d9f0c4e-0d6a-4f0e-9d0e-3a3b1c2d4e5f"));
+    let mut arguments = vec!["local", "--until-fresh", "--port", "0", "--database-url", &url];
+    // A file that is given twice is named once.
+    arguments.extend([&imports[0], &imports[1], &imports[0]].into_iter().flat_map(|import| ["--import", import]));
+    let document = folder.run(&[&arguments[..], &["--json"]].concat()).await.document();
+    assert_eq!(document["users"].as_array().unwrap().len(), 1, "{document}");
+    assert_eq!(document["users"][0]["file"], files.join(", "));
+    let screen = folder.run(&arguments).await;
+    assert!(screen.stdout.contains(&names.join(", ")), "{screen:?}");
+    assert!(!screen.stdout.contains(&files[0]), "without its folder: {screen:?}");
 }
 
 #[tokio::test]

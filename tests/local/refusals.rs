@@ -64,7 +64,7 @@ async fn an_import_that_is_refused_leaves_nothing() {
     let hevy = data("hevy_MIT_kg_rpe_settypes_7211.csv");
     for zone in ["Mars/Olympus", "", "+25:00", "posixrules'; DROP TABLE public.workouts; --"] {
         let import = ["import", &hevy, "--user", USER, "--zone", zone, "--json", "--database-url", &url];
-        folder.run(&import).await.check_refused(1, &["zone"]);
+        folder.run(&import).await.check_refused(2, &["zone", zone, "nothing was imported", "Europe/Berlin"]);
     }
     assert_eq!(everything(&admin).await, before);
 }
@@ -125,6 +125,9 @@ async fn wrong_usage_and_a_missing_database_are_told_apart() {
     folder.run(&fresh).await.check_refused(2, &["--fresh"]);
     let import = format!("{hevy}=nobody");
     folder.run(&["local", "--import", &import, "--until-fresh"]).await.check_refused(2, &["UUID"]);
+    for import in [&format!("={USER}"), ""] {
+        folder.run(&["local", "--import", import, "--until-fresh"]).await.check_refused(2, &["names no file"]);
+    }
     let limited = folder.run(&["local", "--timeout", "5"]).await;
     assert!(limited.code == Some(2) && limited.stderr.contains("--until-fresh"), "{limited:?}");
     for usage in [&["local", "--port", "seventy"][..], &["import", &hevy], &["no-such-command"]] {

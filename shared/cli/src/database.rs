@@ -1,5 +1,6 @@
 //! Which database a command works on, and how it connects.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use tidemark_runtime::{FixedTarget, PostgresConnector, Target};
 use tokio_postgres::Client;
 
 use crate::failure::Failure;
+use crate::refusal::explain_connect;
 
 /// Where `tidemark local` keeps its database.
 pub(crate) const LOCAL_ROOT: &str = ".tidemark";
@@ -140,7 +142,20 @@ fn not_started(error: tidemark_postgres::Error) -> anyhow::Error {
             "a `tidemark local` runs in this folder: `tidemark status` and `tidemark import` work beside it, Ctrl-C ends it",
         )
         .into(),
+        // The system's words are part of the message; as a cause they would be said twice.
+        tidemark_postgres::Error::Io { source, .. } => Failure::new(format!("{WHAT}: {error}"), remedy(source.kind())).into(),
         _ => anyhow::Error::new(error).context(WHAT),
+    }
+}
+
+/// What to do about files that the server needs and cannot have.
+fn remedy(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "run it in a folder that you may write to, or name another database with --database-url or DATABASE_URL"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on this disk, then run it again",
+        _ => "mend what the system says, or name another database with --database-url or DATABASE_URL",
     }
 }
 
@@ -156,11 +171,24 @@ fn connector(url: &str, application_name: &str) -> anyhow::Result<Arc<dyn Connec
 
 async fn connect(url: &str) -> anyhow::Result<Client> {
     let connector = connector(url, "tidemark")?;
-    connector.connect().await.map_err(|error| {
-        Failure::new(
-            format!("no connection to the database: {error}"),
-            "check that the server runs and that the URL's host, port, user and database are right",
-        )
-        .into()
-    })
+    connector.connect().await.map_err(|error| explain_connect(&error).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::told;
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_said_once_and_with_a_way_out() {
+        let (action, path) = ("make the folder", PathBuf::from("/read/only/.tidemark"));
+        for (number, words) in [(13, "Permission denied"), (30, "Read-only file system")] {
+            let source = std::io::Error::from_raw_os_error(number);
+            let failure = told(&not_started(tidemark_postgres::Error::Io { action, path: path.clone(), source }));
+            assert_eq!(failure.what.matches(words).count(), 1, "{}", failure.what);
+            assert!(failure.what.contains("/read/only/.tidemark"), "{}", failure.what);
+            assert!(failure.next.contains("a folder that you may write to"), "{}", failure.next);
+            assert_eq!(failure.code, 1);
+        }
+    }
 }

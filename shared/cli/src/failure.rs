@@ -10,9 +10,12 @@ use crate::output::for_terminals;
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub(crate) struct Failure {
-    what: String,
-    next: String,
-    code: u8,
+    /// What happened.
+    pub(crate) what: String,
+    /// The next thing to try.
+    pub(crate) next: String,
+    /// The exit status.
+    pub(crate) code: u8,
 }
 
 impl Failure {
@@ -29,6 +32,14 @@ impl Failure {
 
 /// Prints the error with its causes and the next thing to try; returns the exit status.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    let Failure { what, next, code } = told(error);
+    eprintln!("error: {}", for_terminals(&what));
+    eprintln!("next: {}", for_terminals(&next));
+    ExitCode::from(code)
+}
+
+/// The error with its causes in one sentence, and the first next step that one of them names.
+pub(crate) fn told(error: &anyhow::Error) -> Failure {
     let mut lines = Vec::new();
     let mut next = None;
     let mut code = 1;
@@ -47,9 +58,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
         }
     }
     let next = next.unwrap_or_else(|| "run the same command with -v to see its log".to_owned());
-    eprintln!("error: {}", for_terminals(&lines.join(": ")));
-    eprintln!("next: {}", for_terminals(&next));
-    ExitCode::from(code)
+    Failure { what: lines.join(": "), next, code }
 }
 
 fn describe(cause: &(dyn std::error::Error + 'static)) -> String {

@@ -6,10 +6,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tidemark_importers::storing::{self, Account};
 use tidemark_importers::{Import, ParseOptions};
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use crate::failure::Failure;
 use crate::refusal::explain;
+
+const ZONE_IS_KNOWN: &str = include_str!("sql/zone_is_known.sql");
 
 /// Reads and parses an export. A malformed one is refused as a whole.
 pub(crate) fn read(file: &Path, options: &ParseOptions) -> anyhow::Result<Import> {
@@ -23,6 +26,19 @@ pub(crate) fn read(file: &Path, options: &ParseOptions) -> anyhow::Result<Import
         )
         .into()
     })
+}
+
+/// Refuses a zone that the database does not know as wrong usage.
+pub(crate) async fn check_zone(client: &Client, zone: &str) -> anyhow::Result<()> {
+    let rows = client.query_typed(ZONE_IS_KNOWN, &[(&zone, Type::TEXT)]).await.map_err(explain)?;
+    if rows.first().is_some_and(|row| row.get(0)) {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("the database knows no time zone `{zone}`; nothing was imported"),
+        "give --zone a name of the IANA time zone database, such as Europe/Berlin or Asia/Seoul",
+    )
+    .into())
 }
 
 /// Stores the import for `user`; local times are taken in `zone`, else in the zone of the user's profile, else in UTC.

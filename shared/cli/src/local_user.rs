@@ -1,6 +1,7 @@
 //! The users of `tidemark local`: one per imported file.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use rust_decimal::Decimal;
@@ -37,6 +38,9 @@ impl LocalUser {
         if !Path::new(text).exists()
             && let Some((file, id)) = text.rsplit_once('=')
         {
+            if file.is_empty() {
+                return Err(no_file(text));
+            }
             let id = id.parse().map_err(|_invalid| {
                 Failure::usage(
                     format!("the user after the last '=' of --import {text} is no UUID"),
@@ -44,6 +48,9 @@ impl LocalUser {
                 )
             })?;
             return Ok(Self { id, file: PathBuf::from(file) });
+        }
+        if text.is_empty() {
+            return Err(no_file(text));
         }
         let file = PathBuf::from(text);
         let name = file.file_name().map_or_else(|| text.to_owned(), |name| name.to_string_lossy().into_owned());
@@ -70,11 +77,24 @@ impl LocalUser {
     }
 }
 
+/// Names with commas between them.
+fn listed<'a>(names: impl Iterator<Item = &'a OsStr>) -> String {
+    names.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(", ")
+}
+
+fn no_file(text: &str) -> anyhow::Error {
+    Failure::usage(format!("--import '{text}' names no file"), "give FILE=USER_UUID, or FILE alone").into()
+}
+
 /// What is published of one user. Volumes are kilograms, as logged.
 #[derive(Debug, Serialize)]
 pub(crate) struct UserSummary {
     user_id: Uuid,
+    /// The user's files as they were given, with commas between them; none for a user who was there before.
     file: Option<String>,
+    /// The same without their folders.
+    #[serde(skip)]
+    file_names: String,
     stale: bool,
     workouts: i32,
     sets: i64,
@@ -89,20 +109,21 @@ pub(crate) struct UserSummary {
 impl UserSummary {
     /// Reads the summaries of `users`, or of everybody known where none is given.
     pub(crate) async fn read_all(client: &Client, users: &[LocalUser]) -> anyhow::Result<Vec<Self>> {
-        let mut wanted: Vec<(Uuid, Option<String>)> = Vec::new();
+        let mut wanted: Vec<(Uuid, Vec<&Path>)> = Vec::new();
         for user in users {
-            let file = user.file.display().to_string();
-            if !wanted.iter().any(|(id, _file)| *id == user.id) {
-                wanted.push((user.id, Some(file)));
+            match wanted.iter_mut().find(|(id, _files)| *id == user.id) {
+                Some((_id, files)) if files.contains(&user.file.as_path()) => {}
+                Some((_id, files)) => files.push(&user.file),
+                None => wanted.push((user.id, vec![&user.file])),
             }
         }
         if users.is_empty() {
             for row in client.query_typed(KNOWN_USERS, &[]).await? {
-                wanted.push((row.try_get(0)?, None));
+                wanted.push((row.try_get(0)?, Vec::new()));
             }
         }
         let mut summaries = Vec::new();
-        for (id, file) in wanted {
+        for (id, files) in wanted {
             for row in client.query_typed(LOCAL_SUMMARY, &[(&id, Type::UUID)]).await? {
                 let kilograms = |index: usize| -> anyhow::Result<f64> {
                     let exact: Decimal = row.try_get(index)?;
@@ -110,7 +131,8 @@ impl UserSummary {
                 };
                 summaries.push(Self {
                     user_id: id,
-                    file: file.clone(),
+                    file: (!files.is_empty()).then(|| listed(files.iter().map(|file| file.as_os_str()))),
+                    file_names: listed(files.iter().filter_map(|file| file.file_name())),
                     stale: row.try_get(0)?,
                     workouts: row.try_get(1)?,
                     training_days: row.try_get(2)?,
@@ -141,9 +163,8 @@ impl UserSummary {
             "user",
         ]);
         for summary in summaries {
-            let name = summary.file.as_deref().map(Path::new).and_then(Path::file_name);
             builder.push_record([
-                name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+                summary.file_names.clone(),
                 summary.workouts.to_string(),
                 summary.sets.to_string(),
                 summary.exercises.to_string(),

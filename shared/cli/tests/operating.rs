@@ -280,6 +280,23 @@ async fn a_role_without_rights_and_an_unmigrated_database_are_told_what_to_do() 
 }
 
 #[tokio::test]
+async fn a_role_or_database_that_is_not_there_is_told_from_a_server_that_is_not() {
+    let operator = Operator::new().await;
+    let nobody = operator.database.url_for("nobody_of_this_name");
+    let nowhere = operator.database.url_for("postgres").replace(operator.database.name(), "nothing_of_this_name");
+    for (url, code, words) in [(nobody, "28000", "may log in"), (nowhere, "3D000", "end of the URL")] {
+        for command in ["status", "settings"] {
+            let (status, text) = operator.fails(&[command, "--database-url", &url]);
+            assert!(status == 1 && text.contains(code) && text.contains(words), "{command}: {text}");
+            assert!(!text.contains("refused the statement") && !text.contains("of_this_name"), "{command}: {text}");
+        }
+        let ticked = operator.run(&["tick", "claim", "--database-url", &url]);
+        let text = String::from_utf8(ticked.stderr).unwrap();
+        assert!(ticked.status.code() == Some(1) && text.contains(words), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn every_command_of_the_operator_has_an_example_in_its_help() {
     let operator = Operator::new().await;
     let commands = [

@@ -35,6 +35,9 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
     let import = importing::read(&options.file, &ParseOptions { unit: options.unit })?;
     let database = source.open()?;
     let mut client = database.admin().await?;
+    if let Some(zone) = &options.zone {
+        importing::check_zone(&client, zone).await?;
+    }
     let account = importing::store(&mut client, options.user, &import, options.zone.as_deref()).await?;
     output.answer(&account, || account.describe())?;
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@ use tidemark_queue::{Connection, Function, Invocation, Outcome, Summary};
 
 use crate::database::Source;
 use crate::output::Output;
+use crate::refusal::{CHECK_THE_SERVER, not_let_in};
 
 /// Options of `tidemark tick`.
 #[derive(Debug, clap::Args)]
@@ -54,13 +55,12 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
 
 /// What to do about an invocation that failed.
 fn next_step(summary: &Summary) -> &'static str {
-    match summary.error_code.as_deref() {
-        Some("3F000" | "42P01" | "42883") => "this database is not migrated; run `tidemark migrate`",
-        Some("42501") => "connect as the worker role or the role that migrated the database",
-        _ if matches!(summary.outcome, Outcome::Unavailable) => {
-            "check that the server runs and that the URL's host, port, user and database are right"
-        }
-        _ => "see `tidemark status`",
+    let code = summary.error_code.as_deref().unwrap_or_default();
+    match code {
+        "3F000" | "42P01" | "42883" => "this database is not migrated; run `tidemark migrate`",
+        "42501" => "connect as the worker role or the role that migrated the database",
+        _ if matches!(summary.outcome, Outcome::Unavailable) => CHECK_THE_SERVER,
+        _ => not_let_in(code).map_or("see `tidemark status`", |(_what, next)| next),
     }
 }
 
