@@ -128,6 +128,52 @@ async fn a_publish_whose_commit_was_not_answered_finds_out_that_it_is_published(
 }
 
 #[tokio::test]
+async fn a_commit_that_is_answered_by_the_end_of_the_session_is_unknown_and_found_done() {
+    for function in ["claim", "compute", "publish"] {
+        let mut cutting = Cutting::new().await;
+        let skip = usize::from(function != "claim");
+        let summary = cutting.cut(function, skip, AtCommit::EndAnswer).await;
+        if function == "claim" {
+            // Nobody needs to know: compute finds the leases.
+            assert_eq!(
+                (summary.outcome, summary.error_code.as_deref()),
+                (Outcome::Unavailable, Some("commit_unknown"))
+            );
+            assert_eq!(cutting.scene.runs().await, [("claimed".to_owned(), 1, String::new())]);
+        } else {
+            assert_eq!((summary.outcome, summary.succeeded, summary.failed), (Outcome::Worked, 1, 0), "{function}");
+        }
+        cutting.check(&[("published", 1, "")]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_commit_that_an_administrator_ends_is_found_undone_and_recorded() {
+    let mut cutting = Cutting::new().await;
+    cutting.lead_to("publish").await;
+    // What is deferred is checked inside COMMIT, and waits there.
+    let wait = "CREATE SCHEMA deferred;
+        CREATE FUNCTION deferred.wait() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+            'BEGIN PERFORM pg_catalog.pg_advisory_xact_lock(1); RETURN NULL; END';
+        CREATE CONSTRAINT TRIGGER wait AFTER UPDATE ON public.user_stats_projection_runs DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW WHEN (NEW.phase = 'published') EXECUTE FUNCTION deferred.wait();
+        SELECT pg_catalog.pg_advisory_lock(1)";
+    cutting.scene.admin.batch_execute(wait).await.unwrap();
+    let ending = async {
+        let waiting = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database()
+            AND usename = 'tidemark_worker' AND wait_event = 'advisory' AND query = 'COMMIT')";
+        until_true(&cutting.scene.admin, waiting, &[]).await;
+        let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database()
+            AND usename = 'tidemark_worker' AND wait_event = 'advisory'";
+        assert_eq!(cutting.scene.admin.query_one(end, &[]).await.unwrap().get::<_, i64>(0), 1);
+    };
+    let (summary, ()) = tokio::join!(cutting.through.publish(), ending);
+    assert_eq!((summary.failed, summary.error_code.as_deref()), (1, Some("commit_unknown")), "{summary:?}");
+    cutting.scene.admin.batch_execute("DROP SCHEMA deferred CASCADE; SELECT pg_advisory_unlock(1)").await.unwrap();
+    cutting.check(&[("failed", 1, "commit_unknown"), ("published", 2, "")]).await;
+}
+
+#[tokio::test]
 async fn a_run_that_was_taken_without_an_answer_is_recovered_after_its_lease() {
     for function in ["compute", "publish"] {
         let mut cutting = Cutting::new().await;
@@ -155,19 +201,23 @@ async fn a_commit_that_is_under_way_when_the_client_looks_again_has_one_effect_w
 }
 
 #[tokio::test]
-async fn a_publish_whose_network_falls_silent_is_given_up_at_its_budget_and_published_once() {
-    for (what, expected) in [
-        (AtCommit::HoldRequest, [("failed", 1, "57014"), ("published", 2, "")].as_slice()),
-        (AtCommit::HoldAnswer, &[("published", 1, "")]),
-    ] {
-        let mut cutting = Cutting::new().await;
-        let budget = "UPDATE public.stats_projection_worker_settings SET publish_timeout_ms = 100";
-        cutting.scene.admin.batch_execute(budget).await.unwrap();
-        let summary = cutting.cut("publish", 1, what).await;
-        assert_eq!(summary.succeeded, 0, "{what:?}: {summary:?}");
-        let budget = "UPDATE public.stats_projection_worker_settings SET publish_timeout_ms = 6000";
-        cutting.scene.admin.batch_execute(budget).await.unwrap();
-        cutting.check(expected).await;
+async fn a_step_whose_network_falls_silent_at_its_commit_is_given_up_at_its_budget_and_then_looked_for() {
+    for (function, shortest, usual) in [("compute", 1000, 60_000), ("publish", 100, 6000)] {
+        for (what, succeeded, expected) in [
+            (AtCommit::HoldRequest, 0, [("failed", 1, "57014"), ("published", 2, "")].as_slice()),
+            (AtCommit::HoldAnswer, 1, &[("published", 1, "")]),
+        ] {
+            let mut cutting = Cutting::new().await;
+            let budget = |milliseconds: i32| {
+                format!("UPDATE public.stats_projection_worker_settings SET {function}_timeout_ms = {milliseconds}")
+            };
+            cutting.scene.admin.batch_execute(&budget(shortest)).await.unwrap();
+            let summary = cutting.cut(function, 1, what).await;
+            let counted = (summary.succeeded, summary.failed, summary.lost);
+            assert_eq!(counted, (succeeded, 1 - succeeded, 0), "{function}, {what:?}: {summary:?}");
+            cutting.scene.admin.batch_execute(&budget(usual)).await.unwrap();
+            cutting.check(expected).await;
+        }
     }
 }
 

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join4};
 use tidemark_queue::lease::{Phase, error_code};
-use tidemark_queue::step::{BEGIN_ONE_SNAPSHOT, begin_step};
+use tidemark_queue::step::{BEGIN_ONE_SNAPSHOT, answer_to_commit, begin_step, sent_with_commit};
 use tidemark_queue::{Connection, Error, Function, Invocation, Lease, Summary};
 use tidemark_stats::DEFINITION_VERSION;
 use tokio_postgres::Client;
 use tokio_postgres::types::{Json, Type};
 
+use crate::commit;
 use crate::document::Document;
-use crate::failure;
 use crate::source::{self, Source};
 use crate::statements::{COMPUTE_HOLD, COMPUTE_STAGE};
 
@@ -34,14 +34,7 @@ async fn one_run(connection: &mut Connection, lease: Lease, budget: Duration) ->
             staged
         })
         .await;
-    match outcome {
-        Err(Error::Unknown) => match lease.phase(connection).await? {
-            Phase::Computed | Phase::Published => Ok(()),
-            Phase::Live => Err(Error::Database { code: error_code::COMMIT_UNKNOWN.to_owned(), constraint: None }),
-            Phase::Over => Err(Error::Stale),
-        },
-        other => other,
-    }
+    commit::settle(connection, lease, outcome, &[Phase::Computed, Phase::Published]).await
 }
 
 /// Holds the run's lock, reads, computes, stages and commits: two round trips.
@@ -76,8 +69,8 @@ async fn stage(client: &Client, lease: Lease, budget: Duration, began: Instant) 
     // COMMIT travels along: a stage that finds its lease lost has written nothing, and after a refused one the server rolls back.
     let (staged, committed) =
         join(client.query_typed(COMPUTE_STAGE, &stage_parameters), client.batch_execute("COMMIT")).await;
-    let staged = staged.map_err(failure::of_statement_with_commit)?;
-    committed.map_err(failure::of_commit)?;
+    let staged = staged.map_err(sent_with_commit)?;
+    committed.map_err(answer_to_commit)?;
     if staged.first().is_some_and(|row| row.get(0)) { Ok(()) } else { Err(Error::Stale) }
 }
 

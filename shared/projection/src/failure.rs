@@ -5,26 +5,11 @@ use std::time::Duration;
 use tidemark_queue::lease::error_code;
 use tidemark_queue::{Error, Function};
 
-/// A connection that breaks at COMMIT leaves the outcome open.
-pub(crate) fn of_commit(error: tokio_postgres::Error) -> Error {
-    match Error::from(error) {
-        Error::Unavailable { .. } => Error::Unknown,
-        other => other,
-    }
-}
-
-/// A statement that was sent together with its COMMIT: an answer of the server is a refusal, whatever it says, and only where
-/// there is none the outcome is open.
-pub(crate) fn of_statement_with_commit(error: tokio_postgres::Error) -> Error {
-    if error.as_db_error().is_some() { Error::from(error) } else { of_commit(error) }
-}
-
 /// The stable code and a message without any row value.
 pub(crate) fn describe(error: &Error, function: Function, budget: Duration) -> (String, String) {
     let over_budget = match error {
         Error::Database { code, .. } => code == error_code::OVER_BUDGET,
-        Error::Unavailable { reason } => reason == "timeout",
-        _ => false,
+        other => other.is_timeout(),
     };
     if over_budget {
         let message = format!(

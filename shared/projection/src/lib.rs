@@ -3,6 +3,7 @@
 //! * [`compute`]: the compute function;
 //! * [`publish`]: the publish function.
 
+mod commit;
 pub mod compute;
 mod document;
 mod failure;

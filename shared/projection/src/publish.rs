@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use tidemark_queue::lease::{Phase, error_code};
+use tidemark_queue::lease::Phase;
 use tidemark_queue::step::{Statement, in_one_round_trip};
 use tidemark_queue::{Connection, Error, Function, Invocation, Lease, Summary};
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
+use crate::commit;
 use crate::statements::PUBLISH;
 
 /// Runs one invocation: publishes computed runs while there are any and while a whole budget fits before the deadline, and
@@ -38,14 +39,5 @@ async fn publish(connection: &mut Connection, lease: Lease, budget: Duration) ->
             if outcome == "published" { Ok(()) } else { Err(Error::Stale) }
         })
         .await;
-    match outcome {
-        Err(Error::Unknown) => match lease.phase(connection).await? {
-            Phase::Published => Ok(()),
-            Phase::Live | Phase::Computed => {
-                Err(Error::Database { code: error_code::COMMIT_UNKNOWN.to_owned(), constraint: None })
-            }
-            Phase::Over => Err(Error::Stale),
-        },
-        other => other,
-    }
+    commit::settle(connection, lease, outcome, &[Phase::Published]).await
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio_postgres::Client;
 
 use crate::Error;
+use crate::error::{CLOSED, TIMED_OUT};
 
 /// A future that a [`Connect`] hands out.
 pub type ConnectFuture<'a> = Pin<Box<dyn Future<Output = Result<Client, Error>> + Send + 'a>>;
@@ -44,7 +45,7 @@ impl Connection {
         if !usable {
             self.client = Some(self.connector.connect().await?);
         }
-        self.client.as_mut().ok_or_else(|| Error::Unavailable { reason: "closed".to_owned() })
+        self.client.as_mut().ok_or_else(|| Error::Unavailable { reason: CLOSED.to_owned() })
     }
 
     /// Whether a client is held that has not noticed a closed socket. After a thaw this may be wrong.
@@ -71,7 +72,7 @@ impl Connection {
             work(client).await
         })
         .await
-        .unwrap_or_else(|_elapsed| Err(Error::Unavailable { reason: "timeout".to_owned() }));
+        .unwrap_or_else(|_elapsed| Err(Error::Unavailable { reason: TIMED_OUT.to_owned() }));
         if outcome.as_ref().is_err_and(Error::breaks_connection) {
             self.discard();
         }

@@ -2,6 +2,13 @@
 
 use tokio_postgres::error::{DbError, SqlState};
 
+/// Reason where the connection was closed before an answer came.
+pub(crate) const CLOSED: &str = "closed";
+/// Reason where the connection broke in another way, without an answer.
+pub(crate) const BROKEN: &str = "connection";
+/// Reason where the client gave up waiting.
+pub(crate) const TIMED_OUT: &str = "timeout";
+
 /// What went wrong, sorted by what to do about it.
 ///
 /// The text of a database error can hold row values, so only its SQLSTATE and the name of the violated constraint are
@@ -63,6 +70,12 @@ impl Error {
         }
     }
 
+    /// Whether the client gave up waiting: what it had sent may have been done all the same.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::Unavailable { reason } if reason == TIMED_OUT)
+    }
+
     fn from_database(error: &DbError) -> Self {
         let state = error.code();
         let code = state.code().to_owned();
@@ -94,7 +107,7 @@ impl From<tokio_postgres::Error> for Error {
         }
         // Without a server error the cause is the connection itself; its text may hold addresses, never row values,
         // but a stable word is what an operator can search for.
-        let reason = if error.is_closed() { "closed" } else { "connection" };
+        let reason = if error.is_closed() { CLOSED } else { BROKEN };
         Self::Unavailable { reason: reason.to_owned() }
     }
 }

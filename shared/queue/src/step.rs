@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
+use crate::error::{BROKEN, CLOSED};
 use crate::statements::BEGIN_STEP;
 use crate::{Error, Function};
 
@@ -40,7 +41,7 @@ pub async fn begin_step(client: &Client, function: Function, limit: Option<Durat
 ///
 /// # Errors
 /// The first refusal in order; the transaction is rolled back by the server then. [`Error::Unknown`] where the connection
-/// broke after COMMIT had been sent.
+/// broke after COMMIT had been sent, and where COMMIT itself was answered with an error.
 pub async fn in_one_round_trip(
     client: &Client,
     function: Function,
@@ -55,18 +56,28 @@ pub async fn in_one_round_trip(
         client.batch_execute("COMMIT"),
     )
     .await;
-    let outcome = async {
-        begun?;
-        let budget = budget?;
-        let rows = answered?;
-        committed?;
-        Ok((budget, rows))
-    };
-    outcome.await.map_err(|error| match error {
-        // COMMIT went out together with the rest, so that a cut anywhere leaves the outcome open.
-        Error::Unavailable { ref reason } if reason == "closed" || reason == "connection" => Error::Unknown,
-        other => other,
-    })
+    begun.map_err(sent_with_commit)?;
+    let budget = budget.map_err(sent_with_commit)?;
+    let rows = answered.map_err(sent_with_commit)?;
+    committed.map_err(answer_to_commit)?;
+    Ok((budget, rows))
+}
+
+/// The error of a request that was sent together with the COMMIT behind it. An answer of the server is a refusal, whatever it
+/// says: COMMIT comes after it and finds a failed transaction, or a session that has ended. Without an answer the outcome is open.
+#[must_use]
+pub fn sent_with_commit(error: impl Into<Error>) -> Error {
+    match error.into() {
+        Error::Unavailable { reason } if reason == CLOSED || reason == BROKEN => Error::Unknown,
+        answered => answered,
+    }
+}
+
+/// The error of a COMMIT. The outcome is open even where there is an answer: a session that an administrator ends (57P01), or a
+/// pooler whose server went away, may say so after the transaction was committed.
+#[must_use]
+pub fn answer_to_commit(_error: tokio_postgres::Error) -> Error {
+    Error::Unknown
 }
 
 pub(crate) fn missing_row() -> Error {

@@ -18,6 +18,9 @@ use crate::connector::SocketConnector;
 /// Bytes read from a socket at a time.
 const READ_SIZE: usize = 16 * 1024;
 
+/// The server's last word to a session that an administrator ends: an error, fatal, 57P01.
+const SESSION_ENDED: &[u8] = b"E\0\0\0\x21SFATAL\0VFATAL\0C57P01\0Mended\0\0";
+
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toward {
@@ -36,6 +39,8 @@ pub enum AtCommit {
     CutBehindRequest,
     /// Both sides are cut when the server has committed and its answer arrives.
     CutAnswer,
+    /// The server has committed, and instead of its answer the client is told that an administrator ended the session (57P01).
+    EndAnswer,
     /// The connection falls silent with the request inside until [`ChaosProxy::release`]; nobody learns of a close.
     HoldRequest,
     /// The connection falls silent with the answer inside until [`ChaosProxy::release`]; nobody learns of a close.
@@ -100,6 +105,8 @@ enum Verdict {
     Pass,
     /// Pass so many bytes, then cut.
     CutAt(usize),
+    /// Pass this instead, then cut.
+    Replace(&'static [u8]),
     /// Wait for a release, then pass.
     Hold,
 }
@@ -211,6 +218,7 @@ impl Plan {
                 match what {
                     AtCommit::CutRequest | AtCommit::CutAnswer => Verdict::CutAt(0),
                     AtCommit::CutBehindRequest => Verdict::CutAt(message.len()),
+                    AtCommit::EndAnswer => Verdict::Replace(SESSION_ENDED),
                     AtCommit::HoldRequest | AtCommit::HoldAnswer => Verdict::Hold,
                 }
             }
@@ -227,7 +235,7 @@ impl AtCommit {
     fn toward(self) -> Toward {
         match self {
             Self::CutRequest | Self::CutBehindRequest | Self::HoldRequest => Toward::Server,
-            Self::CutAnswer | Self::HoldAnswer => Toward::Client,
+            Self::CutAnswer | Self::EndAnswer | Self::HoldAnswer => Toward::Client,
         }
     }
 }
@@ -300,6 +308,7 @@ async fn converse(mut client: UnixStream, server: &Path, shared: &Shared) -> io:
             match shared.judge(toward, message, &mut releases) {
                 Verdict::Pass => target.write_all(message).await?,
                 Verdict::CutAt(bytes) => return target.write_all(&message[..bytes]).await,
+                Verdict::Replace(other) => return target.write_all(other).await,
                 Verdict::Hold => {
                     // Ends with the proxy at the latest.
                     let _released = releases.changed().await;
