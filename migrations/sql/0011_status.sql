@@ -116,3 +116,17 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
         'jobs', '{}'::jsonb
     )
 $$;
+
+-- The oldest build of the functions that this schema still speaks to, named by the schema version that the build was made for.
+-- Whoever takes away or changes what older builds call replaces this function in the same migration.
+CREATE FUNCTION tidemark.minimum_function_version() RETURNS integer
+LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT 1
+$$;
+
+-- What a function compares itself with on each new connection: the version of the schema, and the oldest build it speaks to.
+CREATE FUNCTION tidemark.schema_version_v1() RETURNS TABLE (schema_version integer, minimum_function_version integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(max(migration.version), 0), tidemark.minimum_function_version()
+    FROM tidemark.schema_migrations AS migration
+$$;

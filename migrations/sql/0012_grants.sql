@@ -40,6 +40,7 @@ END
 $lock_down$;
 
 GRANT EXECUTE ON FUNCTION
+    tidemark.schema_version_v1(),
     tidemark.begin_step_v1(text, integer),
     tidemark.tick_end_v1(text, text),
     tidemark.claim_v1(uuid, timestamptz),
@@ -65,6 +66,7 @@ GRANT EXECUTE ON FUNCTION
     public.delete_workout_v1(uuid, uuid)
 TO authenticated, service_role;
 GRANT EXECUTE ON FUNCTION
+    tidemark.schema_version_v1(),
     public.stats_projection_worker_status_v1(),
     public.request_stats_refresh(uuid[], boolean),
     tidemark.import_workouts_v1(uuid, text, text, jsonb)

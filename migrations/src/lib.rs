@@ -3,5 +3,5 @@
 mod catalogue;
 mod runner;
 
-pub use catalogue::{Migration, fingerprint, latest_version, migrations};
+pub use catalogue::{LATEST_VERSION, Migration, fingerprint, latest_version, migrations};
 pub use runner::{MigrateError, Report, current_version, migrate, plan};

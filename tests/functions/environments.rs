@@ -73,3 +73,17 @@ pub(crate) async fn stale(pipeline: &Pipeline) -> i64 {
         "SELECT count(*) FROM public.user_stats_projection_state WHERE requested_generation > applied_generation";
     pipeline.one(query, &[]).await.get(0)
 }
+
+#[tokio::test]
+async fn no_function_carries_the_migrations_along() {
+    let holds = |binary: std::path::PathBuf| {
+        let content = std::fs::read(binary).unwrap();
+        String::from_utf8_lossy(&content).contains("CREATE FUNCTION tidemark.")
+    };
+    for name in ["claim", "compute", "publish", "status"] {
+        let binary = tokio::task::spawn_blocking(move || binaries::function(name)).await.unwrap();
+        assert!(!holds(binary), "{name}");
+    }
+    let tidemark = tokio::task::spawn_blocking(binaries::tidemark).await.unwrap();
+    assert!(holds(tidemark), "the command line migrates, so that it would be found there");
+}

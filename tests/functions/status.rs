@@ -119,6 +119,20 @@ async fn readiness_follows_the_ticks() {
 }
 
 #[tokio::test]
+async fn a_schema_that_is_older_than_the_function_is_not_ready_and_says_so() {
+    let pipeline = Pipeline::new().await;
+    let newest = tidemark_migrations::latest_version();
+    pipeline.run("DELETE FROM tidemark.schema_migrations WHERE version = $1", &[&newest]).await;
+    let status = start(pipeline.database.url_for("tidemark_worker"), "token").await;
+    let answer = ask(&status, "GET", "/readyz", None).await;
+    assert_eq!(answer["statusCode"], 503, "{answer}");
+    let checks = &body(&answer)["checks"];
+    assert_eq!((&checks["database"], &checks["schema_version"]), (&json!("ok"), &json!("failed")), "{checks}");
+    let answer = ask(&status, "GET", DOCUMENT, Some("token")).await;
+    assert_eq!((&answer["statusCode"], &body(&answer)["error"]["code"]), (&json!(503), &json!("schema_mismatch")));
+}
+
+#[tokio::test]
 async fn other_methods_and_unknown_paths_are_refused_in_one_shape() {
     let status = start(UNREACHABLE.to_owned(), "token").await;
     let answer = ask(&status, "POST", DOCUMENT, Some("token")).await;

@@ -211,6 +211,44 @@ async fn an_unreachable_database_ends_ticks_quietly_and_no_process() {
 }
 
 #[tokio::test]
+async fn a_schema_of_another_release_ends_each_tick_as_failed_and_the_log_says_who_is_older_and_what_to_do() {
+    let pipeline = Pipeline::new().await;
+    let user = save(&pipeline).await;
+    let version = tidemark_migrations::latest_version();
+    let rename = "UPDATE tidemark.schema_migrations SET version = version + $1 WHERE version = $2";
+    // Newer by far, and it speaks to its own release only.
+    pipeline.run(rename, &[&100, &version]).await;
+    let minimum = format!(
+        "CREATE OR REPLACE FUNCTION tidemark.minimum_function_version() RETURNS integer
+        LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 'SELECT {}'",
+        version + 100
+    );
+    pipeline.admin.batch_execute(&minimum).await.unwrap();
+    let environments = Environments::start(&pipeline).await;
+    let simulators = [&environments.claim, &environments.compute, &environments.publish];
+    let check = async |words: &'static str, next: &'static str| {
+        for answer in environments.tick(&json!({})).await {
+            let answer = answer.unwrap();
+            assert_eq!(
+                (&answer["outcome"], &answer["error_code"]),
+                (&json!("failed"), &json!("schema_mismatch")),
+                "{answer}"
+            );
+        }
+        for simulator in simulators {
+            let line = simulator.wait_for_log(LIMIT, |line| line.contains(words)).await.unwrap();
+            assert!(line.contains(next) && line.contains("ERROR"), "{line}");
+        }
+    };
+    check("this build is older than the schema", "deploy the release that the schema was migrated with").await;
+    // Older by one.
+    pipeline.run("DELETE FROM tidemark.schema_migrations WHERE version > $1", &[&version]).await;
+    check("the schema is older than this build", "tidemark migrate").await;
+    assert!(pipeline.runs(user).await.is_empty());
+    pipeline.check_invariants().await;
+}
+
+#[tokio::test]
 async fn a_terminated_function_ends_its_invocation_before_it_goes() {
     let mut pipeline = Pipeline::new().await;
     let user = save(&pipeline).await;

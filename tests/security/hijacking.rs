@@ -147,6 +147,7 @@ async fn what_the_worker_can_call_takes_nothing_of_the_callers_for_its_own() {
     // One statement each, in the order in which a refresh sends them; types are written out because the path is poisoned.
     let one =
         async |query: &str| worker.query_one(query, &[]).await.unwrap_or_else(|error| panic!("{query}: {error:?}"));
+    one("SELECT * FROM tidemark.schema_version_v1()").await;
     one("SELECT tidemark.begin_step_v1('claim', 1000)").await;
     let claimed = one("SELECT outcome FROM tidemark.claim_v1(pg_catalog.gen_random_uuid(), pg_catalog.now())").await;
     assert_eq!(claimed.get::<_, String>(0), "worked");

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::refusal::{FORBIDDEN, become_role, code_of, refusal};
 
 const WORKER_FUNCTIONS: &[&str] = &[
+    "tidemark.schema_version_v1",
     "tidemark.begin_step_v1",
     "tidemark.tick_end_v1",
     "tidemark.claim_v1",
@@ -35,6 +36,7 @@ const SERVICE_FUNCTIONS: &[&str] = &[
     "public.save_workout_v1",
     "public.edit_workout_v1",
     "public.delete_workout_v1",
+    "tidemark.schema_version_v1",
     "public.stats_projection_worker_status_v1",
     "public.request_stats_refresh",
     "tidemark.import_workouts_v1",

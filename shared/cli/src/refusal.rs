@@ -59,15 +59,23 @@ pub(crate) fn explain_connect(error: &tidemark_queue::Error) -> Failure {
 
 /// The same for the errors of a worker's connection.
 pub(crate) fn explain_queue(error: tidemark_queue::Error) -> anyhow::Error {
-    use tidemark_queue::Error;
+    use tidemark_queue::{Error, SchemaMismatch};
     match &error {
         Error::Database { code, .. } if code == "42501" => Failure::new(
             "this role may not read the status document (42501)",
             "connect as the worker role, service_role or the role that migrated the database",
         )
         .into(),
-        Error::Database { code, .. } if matches!(code.as_str(), "42P01" | "42883" | "3F000") => {
+        Error::SchemaMismatch(SchemaMismatch::Missing) => {
             Failure::new("this database is not migrated", "run `tidemark migrate`").into()
+        }
+        Error::SchemaMismatch(SchemaMismatch::SchemaOlder { found, needed }) => Failure::new(
+            format!("the schema is older than this tidemark: it has version {found}, and {needed} is needed"),
+            "run `tidemark migrate`",
+        )
+        .into(),
+        Error::SchemaMismatch(_) => {
+            Failure::new(error.to_string(), "use a tidemark at least as new as the schema").into()
         }
         Error::Unavailable { .. } | Error::Contended { .. } | Error::Unknown => {
             Failure::new(error.to_string(), CHECK_THE_SERVER).into()

@@ -280,6 +280,30 @@ async fn a_role_without_rights_and_an_unmigrated_database_are_told_what_to_do() 
 }
 
 #[tokio::test]
+async fn a_schema_of_another_release_is_told_with_who_is_older() {
+    let operator = Operator::new().await;
+    let version = tidemark_migrations::latest_version();
+    let check = |words: &str, next: &str| {
+        let (code, text) = operator.fails(&["status"]);
+        assert!(code == 1 && text.contains(words) && text.contains(next), "{text}");
+        let ticked = operator.run(&["tick", "claim"]);
+        let text = String::from_utf8(ticked.stderr).unwrap();
+        assert!(ticked.status.code() == Some(1) && text.contains(words) && text.contains("tidemark migrate"), "{text}");
+    };
+    let newer = "update tidemark.schema_migrations set version = $1 where version = $2";
+    operator.client.execute(newer, &[&(version + 100), &version]).await.unwrap();
+    let minimum = format!(
+        "create or replace function tidemark.minimum_function_version() returns integer
+        language sql immutable security definer set search_path = pg_catalog, pg_temp as 'select {}'",
+        version + 100
+    );
+    operator.client.batch_execute(&minimum).await.unwrap();
+    check("this build is older than the schema", "at least as new");
+    operator.client.execute("delete from tidemark.schema_migrations where version > $1", &[&version]).await.unwrap();
+    check("the schema is older than this", "next: run `tidemark migrate`");
+}
+
+#[tokio::test]
 async fn a_role_or_database_that_is_not_there_is_told_from_a_server_that_is_not() {
     let operator = Operator::new().await;
     let nobody = operator.database.url_for("nobody_of_this_name");

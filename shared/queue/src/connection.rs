@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio_postgres::Client;
 
-use crate::Error;
 use crate::error::{CLOSED, TIMED_OUT};
+use crate::{Error, schema};
 
 /// A future that a [`Connect`] hands out.
 pub type ConnectFuture<'a> = Pin<Box<dyn Future<Output = Result<Client, Error>> + Send + 'a>>;
@@ -36,14 +36,18 @@ impl Connection {
         Self { connector, client: None }
     }
 
-    /// The open client, opening it if needed.
+    /// The open client, opening it if needed. A new one is used only after the schema has turned out to speak to this build,
+    /// which takes one round trip more.
     ///
     /// # Errors
-    /// What the connector says: unreachable, refused, too many connections.
+    /// What the connector says: unreachable, refused, too many connections. [`Error::SchemaMismatch`].
     pub async fn client(&mut self) -> Result<&mut Client, Error> {
         let usable = self.client.as_ref().is_some_and(|client| !client.is_closed());
         if !usable {
-            self.client = Some(self.connector.connect().await?);
+            self.client = None;
+            let client = self.connector.connect().await?;
+            schema::check(&client).await?;
+            self.client = Some(client);
         }
         self.client.as_mut().ok_or_else(|| Error::Unavailable { reason: CLOSED.to_owned() })
     }

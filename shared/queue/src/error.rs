@@ -2,6 +2,8 @@
 
 use tokio_postgres::error::{DbError, SqlState};
 
+use crate::SchemaMismatch;
+
 /// Reason where the connection was closed before an answer came.
 pub(crate) const CLOSED: &str = "closed";
 /// Reason where the connection broke in another way, without an answer.
@@ -42,6 +44,9 @@ pub enum Error {
         /// Name of the violated constraint, where there is one.
         constraint: Option<String>,
     },
+    /// The schema and this build do not speak to each other. End the invocation; somebody has to migrate or deploy.
+    #[error(transparent)]
+    SchemaMismatch(#[from] SchemaMismatch),
     /// A value given by the caller or read from the database is not acceptable; says which, never its content.
     #[error("{0}")]
     Invalid(String),
@@ -56,6 +61,7 @@ impl Error {
             Self::Unknown => "commit_unknown",
             Self::Contended { code } | Self::Database { code, .. } => code,
             Self::Unavailable { reason } => reason,
+            Self::SchemaMismatch(_) => "schema_mismatch",
             Self::Invalid(_) => "invalid",
         }
     }
@@ -66,7 +72,7 @@ impl Error {
         match self {
             Self::Unknown | Self::Unavailable { .. } => true,
             Self::Database { code, .. } => code == "25P02",
-            Self::Stale | Self::Contended { .. } | Self::Invalid(_) => false,
+            Self::Stale | Self::Contended { .. } | Self::SchemaMismatch(_) | Self::Invalid(_) => false,
         }
     }
 

@@ -6,6 +6,7 @@ pub(crate) const COMPUTE_TAKE: &str = include_str!("sql/compute_take.sql");
 pub(crate) const PUBLISH_TAKE: &str = include_str!("sql/publish_take.sql");
 pub(crate) const RUN_FAIL: &str = include_str!("sql/run_fail.sql");
 pub(crate) const RUN_PHASE: &str = include_str!("sql/run_phase.sql");
+pub(crate) const SCHEMA_VERSION: &str = include_str!("sql/schema_version.sql");
 pub(crate) const STATUS: &str = include_str!("sql/status.sql");
 pub(crate) const TICK_END: &str = include_str!("sql/tick_end.sql");
 
@@ -17,6 +18,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ("publish_take", PUBLISH_TAKE),
     ("run_fail", RUN_FAIL),
     ("run_phase", RUN_PHASE),
+    ("schema_version", SCHEMA_VERSION),
     ("status", STATUS),
     ("tick_end", TICK_END),
 ];

@@ -84,7 +84,7 @@ async fn log_lines_are_json_and_name_the_request() {
 
 #[tokio::test]
 async fn neither_the_database_url_nor_a_parameter_is_logged_at_the_most_detailed_level() {
-    let database = TestDatabase::empty().await;
+    let database = TestDatabase::new().await;
     let reachable = format!("{}&password=url-canary", database.url_for("postgres"));
     for (url, outcome) in [(UNREACHABLE, "unavailable"), (&reachable, "worked")] {
         let level = ("RUST_LOG", "trace,tokio_postgres=trace,tokio_postgres::query=trace");
@@ -179,7 +179,7 @@ async fn a_frozen_process_answers_nothing_until_it_is_thawed() {
 
 #[tokio::test]
 async fn one_connection_serves_all_invocations_of_an_environment() {
-    let database = TestDatabase::empty().await;
+    let database = TestDatabase::new().await;
     let simulator = probe("query", &database.url_for("postgres")).await;
     let first = simulator.invoke(json!({}), LIMIT).await.unwrap();
     assert_eq!(first["outcome"], "worked", "{first}");
@@ -194,7 +194,7 @@ async fn one_connection_serves_all_invocations_of_an_environment() {
 
 #[tokio::test]
 async fn a_connection_that_died_during_a_freeze_is_replaced_within_the_invocation() {
-    let database = TestDatabase::empty().await;
+    let database = TestDatabase::new().await;
     let admin = database.admin().await;
     let simulator = probe("query", &database.url_for("postgres")).await;
     let first = simulator.invoke(json!({}), LIMIT).await.unwrap();
@@ -234,7 +234,7 @@ async fn forgetful_gateway(database: &TestDatabase) -> (String, Arc<Notify>) {
 
 #[tokio::test]
 async fn a_connection_that_fell_silent_at_rest_is_replaced_within_the_invocation() {
-    let database = TestDatabase::empty().await;
+    let database = TestDatabase::new().await;
     let (url, forget) = forgetful_gateway(&database).await;
     let simulator = probe("query", &url).await;
     let first = simulator.invoke(json!({}), LIMIT).await.unwrap();

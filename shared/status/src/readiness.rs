@@ -36,7 +36,7 @@ impl Readiness {
             "schema_version",
             match schema {
                 Ok(true) => Verdict::Ok,
-                Ok(false) => Verdict::Failed,
+                Ok(false) | Err(Error::SchemaMismatch(_)) => Verdict::Failed,
                 Err(_) => Verdict::Unknown,
             },
         );
@@ -85,9 +85,9 @@ impl Readiness {
     }
 }
 
-/// A refused statement is an answer all the same: the server is there.
+/// A refused statement is an answer all the same, and so is a schema that does not fit: the server is there.
 fn reachable(error: Option<&Error>) -> bool {
-    matches!(error, None | Some(Error::Database { .. }))
+    matches!(error, None | Some(Error::Database { .. } | Error::SchemaMismatch(_)))
 }
 
 fn check_name(function: &'static str) -> &'static str {

@@ -3,7 +3,7 @@
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
-use tidemark_queue::Error;
+use tidemark_queue::{Error, SchemaMismatch};
 
 /// What every known path allows.
 const ALLOWED: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
@@ -61,11 +61,12 @@ pub(crate) fn options() -> Response<String> {
 pub(crate) fn from_database(cause: &Error) -> Response<String> {
     tracing::warn!(error.code = cause.code(), "the status document could not be read");
     match cause {
-        Error::Database { code, .. } if matches!(code.as_str(), "3F000" | "42883" | "42P01") => error(
+        Error::SchemaMismatch(SchemaMismatch::Missing) => error(
             StatusCode::SERVICE_UNAVAILABLE,
             "schema_missing",
-            "the database has no status function; apply the migrations",
+            "the database is not migrated; apply the migrations",
         ),
+        Error::SchemaMismatch(mismatch) => error(StatusCode::SERVICE_UNAVAILABLE, cause.code(), &mismatch.to_string()),
         Error::Database { code, .. } if code == "42501" => error(
             StatusCode::SERVICE_UNAVAILABLE,
             "permission_denied",

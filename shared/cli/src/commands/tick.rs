@@ -57,7 +57,9 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
 fn next_step(summary: &Summary) -> &'static str {
     let code = summary.error_code.as_deref().unwrap_or_default();
     match code {
-        "3F000" | "42P01" | "42883" => "this database is not migrated; run `tidemark migrate`",
+        "schema_mismatch" => {
+            "run `tidemark migrate`; where it says that the schema is newer, use a tidemark at least as new as the schema"
+        }
         "42501" => "connect as the worker role or the role that migrated the database",
         _ if matches!(summary.outcome, Outcome::Unavailable) => CHECK_THE_SERVER,
         _ => not_let_in(code).map_or("see `tidemark status`", |(_what, next)| next),

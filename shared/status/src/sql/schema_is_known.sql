@@ -2,6 +2,7 @@
 -- version of the schema, and the worker role may ask it: the list of migrations is not its to read.
 SELECT pg_catalog.bool_and(pg_catalog.to_regprocedure(called.name) IS NOT NULL)
 FROM (VALUES
+    ('tidemark.schema_version_v1()'),
     ('tidemark.begin_step_v1(text, integer)'),
     ('tidemark.tick_end_v1(text, text)'),
     ('tidemark.claim_v1(uuid, timestamptz)'),
