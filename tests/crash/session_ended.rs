@@ -1,7 +1,7 @@
 //! The server ends a worker's session, or has none to give.
 
-use tidemark_queue::{Outcome, Summary};
-use tidemark_testkit::TestDatabase;
+use tidemark_queue::{Connect, Outcome, Summary};
+use tidemark_testkit::{SocketConnector, TestDatabase};
 
 use crate::scene::{Gate, Scene, Workers};
 
@@ -60,6 +60,30 @@ async fn a_server_without_a_free_connection_ends_the_tick_quietly_and_costs_no_a
         assert_eq!((summary.outcome, summary.error_code.as_deref()), (Outcome::Unavailable, Some("53300")));
     }
     limit(-1).await;
+    newcomers.refresh().await;
+    scene.check_fresh(1).await;
+    assert_eq!(scene.runs().await, [("published".to_owned(), 1, String::new())]);
+}
+
+#[tokio::test]
+async fn a_database_that_lets_nobody_in_ends_the_tick_quietly_and_costs_no_attempt() {
+    let database = TestDatabase::new().await;
+    let connector = database.connector("tidemark_worker");
+    let mut workers = Workers::new(&connector);
+    let scene = Scene::new(database.admin().await, &mut workers).await;
+    // Nobody closes the database that they are in.
+    let elsewhere = database.url_for("postgres").replace(database.name(), "postgres");
+    let elsewhere = SocketConnector::new(elsewhere).connect().await.unwrap();
+    let let_in = async |allowed: bool| {
+        let statement = format!("ALTER DATABASE {} ALLOW_CONNECTIONS {allowed}", database.name());
+        elsewhere.batch_execute(&statement).await.unwrap();
+    };
+    let mut newcomers = Workers::new(&connector);
+    let_in(false).await;
+    for summary in [newcomers.claim().await, newcomers.compute().await, newcomers.publish().await] {
+        assert_eq!((summary.outcome, summary.error_code.as_deref()), (Outcome::Unavailable, Some("55000")));
+    }
+    let_in(true).await;
     newcomers.refresh().await;
     scene.check_fresh(1).await;
     assert_eq!(scene.runs().await, [("published".to_owned(), 1, String::new())]);

@@ -76,6 +76,18 @@ impl Error {
         }
     }
 
+    /// The error of a connect. SQLSTATE 55000 means there that the database lets nobody in for the time being, as while it is
+    /// restored or renamed; as the answer to a statement it is a refusal.
+    #[must_use]
+    pub fn of_connect(error: tokio_postgres::Error) -> Self {
+        match Self::from(error) {
+            Self::Database { code, .. } if code == SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE.code() => {
+                Self::Unavailable { reason: code }
+            }
+            other => other,
+        }
+    }
+
     /// Whether the client gave up waiting: what it had sent may have been done all the same.
     #[must_use]
     pub fn is_timeout(&self) -> bool {

@@ -11,7 +11,7 @@ use tokio_postgres::error::SqlState;
 /// else is [`Error::Unavailable`] with a short stable reason.
 pub(crate) fn classify(error: tokio_postgres::Error) -> Error {
     if error.as_db_error().is_some() {
-        return Error::from(error);
+        return Error::of_connect(error);
     }
     let reason = reason(&error);
     Error::Unavailable { reason: reason.to_owned() }

@@ -26,7 +26,7 @@ impl Connect for SocketConnector {
     fn connect(&self) -> ConnectFuture<'_> {
         Box::pin(async {
             let late = |_elapsed| Error::Unavailable { reason: "timeout".to_owned() };
-            Ok(tokio::time::timeout(CONNECT_LIMIT, open(&self.url)).await.map_err(late)??)
+            tokio::time::timeout(CONNECT_LIMIT, open(&self.url)).await.map_err(late)?.map_err(Error::of_connect)
         })
     }
 }
