@@ -1,6 +1,6 @@
 //! Recovery beside a worker that holds its run, and beside a save.
 
-use tidemark_tests::Pipeline;
+use tidemark_tests::{Pipeline, until_true};
 
 use crate::{inside, save, saved_user};
 
@@ -31,6 +31,44 @@ async fn a_compute_that_holds_its_run_is_not_recovered_however_long_it_takes() {
     expired.unwrap();
     assert_eq!(pipeline.last_run(user).await.phase, "computed");
     assert_eq!(pipeline.claim().await.recovered, 1, "now nobody holds it");
+    pipeline.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_lease_is_judged_by_the_hold_and_a_stage_under_its_lock_may_come_after_the_expiry() {
+    let mut pipeline = Pipeline::new().await;
+    let user = saved_user(&pipeline).await;
+    pipeline.claim().await;
+    let worker = pipeline.database.worker().await;
+    worker.batch_execute("SELECT tidemark.compute_take_v1(gen_random_uuid())").await.unwrap();
+    let run = pipeline.last_run(user).await;
+    let lasts = "UPDATE public.user_stats_projection_runs SET lease_expires_at = clock_timestamp() + interval '2 seconds'";
+    pipeline.run(lasts, &[]).await;
+    worker.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ").await.unwrap();
+    assert!(worker.query_one(HOLD, &[&run.id, &run.attempt, &run.token]).await.unwrap().get::<_, bool>(0));
+    let expired = "SELECT lease_expires_at <= clock_timestamp() FROM public.user_stats_projection_runs WHERE id = $1";
+    until_true(&pipeline.admin, expired, &[&run.id]).await;
+    assert_eq!(pipeline.claim().await.recovered, 0);
+    assert!(worker.query_one(STAGE, &[&run.id, &run.attempt, &run.token]).await.unwrap().get::<_, bool>(0));
+    worker.batch_execute("COMMIT").await.unwrap();
+    let alive = "SELECT phase = 'computed' AND lease_expires_at > clock_timestamp() + interval '1 minute'
+        FROM public.user_stats_projection_runs WHERE id = $1";
+    assert!(pipeline.one(alive, &[&run.id]).await.get::<_, bool>(0), "with a whole lease for what follows");
+    pipeline.check_invariants().await;
+}
+
+#[tokio::test]
+async fn a_hold_of_an_expired_lease_is_refused_although_nobody_has_recovered_it() {
+    let mut pipeline = Pipeline::new().await;
+    let user = saved_user(&pipeline).await;
+    pipeline.claim().await;
+    let worker = pipeline.database.worker().await;
+    worker.batch_execute("SELECT tidemark.compute_take_v1(gen_random_uuid())").await.unwrap();
+    let run = pipeline.last_run(user).await;
+    assert!(worker.query_one(HOLD, &[&run.id, &run.attempt, &run.token]).await.unwrap().get::<_, bool>(0));
+    pipeline.expire(user).await;
+    assert!(!worker.query_one(HOLD, &[&run.id, &run.attempt, &run.token]).await.unwrap().get::<_, bool>(0));
+    assert_eq!(pipeline.last_run(user).await.phase, "computing");
     pipeline.check_invariants().await;
 }
 
