@@ -42,7 +42,8 @@ async fn a_lease_is_judged_by_the_hold_and_a_stage_under_its_lock_may_come_after
     let worker = pipeline.database.worker().await;
     worker.batch_execute("SELECT tidemark.compute_take_v1(gen_random_uuid())").await.unwrap();
     let run = pipeline.last_run(user).await;
-    let lasts = "UPDATE public.user_stats_projection_runs SET lease_expires_at = clock_timestamp() + interval '2 seconds'";
+    let lasts =
+        "UPDATE public.user_stats_projection_runs SET lease_expires_at = clock_timestamp() + interval '2 seconds'";
     pipeline.run(lasts, &[]).await;
     worker.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ").await.unwrap();
     assert!(worker.query_one(HOLD, &[&run.id, &run.attempt, &run.token]).await.unwrap().get::<_, bool>(0));
