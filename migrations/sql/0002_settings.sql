@@ -24,6 +24,23 @@ CREATE TABLE public.stats_projection_worker_settings (
     work_enabled boolean NOT NULL DEFAULT true,
     history_retention_days integer NOT NULL DEFAULT 7
         CONSTRAINT stats_projection_worker_settings_history_retention_days CHECK (history_retention_days BETWEEN 1 AND 365),
+    -- The general queue: how long a handler may take, and how its leases, retries and waiting are reckoned.
+    work_timeout_ms integer NOT NULL DEFAULT 60000
+        CONSTRAINT stats_projection_worker_settings_work_timeout_ms CHECK (work_timeout_ms BETWEEN 100 AND 840000),
+    job_lease_seconds integer NOT NULL DEFAULT 60
+        CONSTRAINT stats_projection_worker_settings_job_lease_seconds CHECK (job_lease_seconds BETWEEN 3 AND 3600),
+    job_backoff_seconds integer NOT NULL DEFAULT 5
+        CONSTRAINT stats_projection_worker_settings_job_backoff_seconds CHECK (job_backoff_seconds BETWEEN 0 AND 86400),
+    job_backoff_max_seconds integer NOT NULL DEFAULT 600
+        CONSTRAINT stats_projection_worker_settings_job_backoff_max_seconds CHECK (job_backoff_max_seconds BETWEEN 1 AND 86400),
+    -- A waiting job gains one step of priority in this time.
+    job_aging_seconds integer NOT NULL DEFAULT 10
+        CONSTRAINT stats_projection_worker_settings_job_aging_seconds CHECK (job_aging_seconds BETWEEN 1 AND 86400),
+    -- Alerts: a queue whose oldest due job waits longer stands still; a function whose tick is older ticks no longer.
+    alert_oldest_pending_seconds integer NOT NULL DEFAULT 300
+        CONSTRAINT stats_projection_worker_settings_alert_oldest_pending_seconds CHECK (alert_oldest_pending_seconds BETWEEN 10 AND 86400),
+    alert_tick_age_seconds integer NOT NULL DEFAULT 60
+        CONSTRAINT stats_projection_worker_settings_alert_tick_age_seconds CHECK (alert_tick_age_seconds BETWEEN 10 AND 86400),
     note text NOT NULL DEFAULT '',
     updated_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
     CONSTRAINT stats_projection_worker_settings_lease_covers_work

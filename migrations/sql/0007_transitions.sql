@@ -85,12 +85,12 @@ END
 $$;
 
 -- Raises an alert, in the caller's transaction. One that is open already is counted, not repeated.
-CREATE FUNCTION tidemark.raise_alert(p_kind text, p_subject text, p_error_code text) RETURNS void
+CREATE FUNCTION tidemark.raise_alert(p_kind text, p_subject text, p_error_code text, p_number bigint DEFAULT 1) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    INSERT INTO public.alert_outbox AS alert (kind, subject, error_code)
-    VALUES (p_kind, p_subject, p_error_code)
+    INSERT INTO public.alert_outbox AS alert (kind, subject, error_code, occurrences)
+    VALUES (p_kind, p_subject, p_error_code, p_number)
     ON CONFLICT (kind, subject) WHERE resolved_at IS NULL
-    DO UPDATE SET occurrences = alert.occurrences + 1,
+    DO UPDATE SET occurrences = alert.occurrences + p_number,
                   last_raised_at = clock_timestamp(),
                   error_code = excluded.error_code;
 $$;
@@ -379,6 +379,7 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'off', true);
         IF tidemark.note_tick('claim', v_result.outcome) THEN
             PERFORM tidemark.fold_tally();
+            PERFORM tidemark.watch();
         END IF;
         RETURN v_result;
     END IF;

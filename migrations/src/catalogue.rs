@@ -46,7 +46,14 @@ migrations! {
     9 "saving" "0009_saving.sql" false,
     10 "source_reading" "0010_source_reading.sql" false,
     11 "status" "0011_status.sql" false,
-    12 "grants" "0012_grants.sql" false,
+    12 "job_tables" "0012_job_tables.sql" false,
+    13 "job_enqueue" "0013_job_enqueue.sql" false,
+    14 "job_claim" "0014_job_claim.sql" false,
+    15 "job_ends" "0015_job_ends.sql" false,
+    16 "job_views" "0016_job_views.sql" false,
+    17 "schedules" "0017_schedules.sql" false,
+    18 "work" "0018_work.sql" false,
+    19 "grants" "0019_grants.sql" false,
 }
 
 /// All migrations in the order in which they are applied.

@@ -30,6 +30,27 @@ const WORKER_FUNCTIONS: &[&str] = &[
     "tidemark.source_bodyweights_v1",
     "tidemark.source_dirty_v1",
     "public.stats_projection_worker_status_v1",
+    "public.enqueue_job",
+    "tidemark.jobs_enqueue_v1",
+    "tidemark.jobs_claim_v1",
+    "tidemark.jobs_end_v1",
+    "tidemark.jobs_start_v1",
+    "tidemark.jobs_renew_v1",
+    "tidemark.job_progress_v1",
+    "tidemark.jobs_reap_v1",
+    "tidemark.jobs_requeue_v1",
+    "tidemark.job_cancel_v1",
+    "tidemark.job_get_v1",
+    "tidemark.job_find_v1",
+    "tidemark.jobs_ops_v1",
+    "tidemark.work_begin_v1",
+    "tidemark.alerts_untold_v1",
+    "tidemark.alerts_told_v1",
+    "tidemark.history_purge_v1",
+    "tidemark.schedules_due_v1",
+    "tidemark.schedule_plan_v1",
+    "tidemark.schedule_fire_v1",
+    "tidemark.schedule_refuse_v1",
 ];
 const USER_FUNCTIONS: &[&str] = &["public.save_workout_v1", "public.edit_workout_v1", "public.delete_workout_v1"];
 const SERVICE_FUNCTIONS: &[&str] = &[
@@ -40,6 +61,8 @@ const SERVICE_FUNCTIONS: &[&str] = &[
     "public.stats_projection_worker_status_v1",
     "public.request_stats_refresh",
     "tidemark.import_workouts_v1",
+    "public.enqueue_job",
+    "tidemark.jobs_enqueue_v1",
 ];
 const SOURCE: &[&str] = &[
     "public.training_profiles",

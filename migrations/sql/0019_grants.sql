@@ -6,16 +6,18 @@ DECLARE
     v_object record;
 BEGIN
     FOR v_object IN
-        SELECT table_class.oid::regclass AS name
+        SELECT table_class.oid::regclass AS name, table_class.relkind = 'r' AS is_table
         FROM pg_catalog.pg_class AS table_class
         JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = table_class.relnamespace
         WHERE namespace.nspname IN ('public', 'tidemark')
-            AND table_class.relkind = 'r'
+            AND table_class.relkind IN ('r', 'v')
             AND table_class.relowner = (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = 'tidemark_owner')
     LOOP
         -- On Supabase new tables of public are open to the application roles by default.
         EXECUTE pg_catalog.format('REVOKE ALL ON TABLE %s FROM PUBLIC, anon, authenticated, service_role, tidemark_worker', v_object.name);
-        EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', v_object.name);
+        IF v_object.is_table THEN
+            EXECUTE pg_catalog.format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', v_object.name);
+        END IF;
     END LOOP;
     FOR v_object IN
         SELECT sequence_class.oid::regclass AS name
@@ -57,7 +59,28 @@ GRANT EXECUTE ON FUNCTION
     tidemark.source_sets_v1(uuid),
     tidemark.source_bodyweights_v1(uuid),
     tidemark.source_dirty_v1(uuid, integer),
-    public.stats_projection_worker_status_v1()
+    public.stats_projection_worker_status_v1(),
+    public.enqueue_job(integer, jsonb, text, integer, double precision, integer, text),
+    tidemark.jobs_enqueue_v1(integer[], jsonb[], text[], integer[], double precision[], integer[], text[]),
+    tidemark.jobs_claim_v1(uuid, integer, integer[], double precision, integer),
+    tidemark.jobs_end_v1(uuid, bigint[], uuid[], integer[], text[], jsonb[], text[], text[], double precision[], uuid[]),
+    tidemark.jobs_start_v1(uuid, uuid[]),
+    tidemark.jobs_renew_v1(uuid, bigint[], uuid[], integer[], double precision),
+    tidemark.job_progress_v1(uuid, uuid, integer, jsonb),
+    tidemark.jobs_reap_v1(integer),
+    tidemark.jobs_requeue_v1(uuid[]),
+    tidemark.job_cancel_v1(uuid),
+    tidemark.job_get_v1(uuid),
+    tidemark.job_find_v1(text, boolean),
+    tidemark.jobs_ops_v1(),
+    tidemark.work_begin_v1(uuid, timestamptz),
+    tidemark.alerts_untold_v1(integer),
+    tidemark.alerts_told_v1(bigint[], bigint[], boolean[]),
+    tidemark.history_purge_v1(integer),
+    tidemark.schedules_due_v1(),
+    tidemark.schedule_plan_v1(text, text, text, timestamptz),
+    tidemark.schedule_fire_v1(text, text, text, timestamptz, timestamptz),
+    tidemark.schedule_refuse_v1(text, text, text, text)
 TO tidemark_worker;
 
 GRANT EXECUTE ON FUNCTION
@@ -69,7 +92,9 @@ GRANT EXECUTE ON FUNCTION
     tidemark.schema_version_v1(),
     public.stats_projection_worker_status_v1(),
     public.request_stats_refresh(uuid[], boolean),
-    tidemark.import_workouts_v1(uuid, text, text, jsonb)
+    tidemark.import_workouts_v1(uuid, text, text, jsonb),
+    public.enqueue_job(integer, jsonb, text, integer, double precision, integer, text),
+    tidemark.jobs_enqueue_v1(integer[], jsonb[], text[], integer[], double precision[], integer[], text[])
 TO service_role;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON

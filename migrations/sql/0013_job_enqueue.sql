@@ -1,0 +1,149 @@
+-- Enqueueing: in the caller's own transaction, without waiting for anything that a worker holds while it works.
+
+-- What is wrong with a job to be enqueued, or NULL. Limits are documented in docs/JOBS.md.
+CREATE FUNCTION tidemark.job_problem(
+    p_job_type integer, p_payload jsonb, p_dedupe_key text, p_priority integer, p_delay_seconds double precision,
+    p_max_attempts integer, p_group_key text
+) RETURNS text
+LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE
+        WHEN p_job_type IS NULL OR p_job_type < 1 THEN 'job_type must be a number from 1 to 2147483647'
+        WHEN p_payload IS NULL THEN 'payload must be JSON; give ''{}'' for none'
+        WHEN pg_column_size(p_payload) > 1048576 AND octet_length(p_payload::text) > 1048576 THEN 'payload must be at most 1048576 bytes as text'
+        WHEN p_priority IS NULL THEN 'priority must be a number'
+        WHEN octet_length(p_dedupe_key) NOT BETWEEN 1 AND 500 THEN 'dedupe_key must have 1 to 500 bytes'
+        WHEN octet_length(p_group_key) NOT BETWEEN 1 AND 200 THEN 'group_key must have 1 to 200 bytes'
+        WHEN p_delay_seconds IS NULL OR NOT p_delay_seconds BETWEEN 0 AND 31536000 THEN 'delay_seconds must be from 0 to 31536000 (a year)'
+        WHEN p_max_attempts IS NULL OR p_max_attempts NOT BETWEEN 1 AND 100 THEN 'max_attempts must be from 1 to 100'
+    END
+$$;
+
+CREATE FUNCTION public.enqueue_job(
+    job_type integer,
+    payload jsonb DEFAULT '{}',
+    dedupe_key text DEFAULT NULL,
+    priority integer DEFAULT 100,
+    delay_seconds double precision DEFAULT 0,
+    max_attempts integer DEFAULT 3,
+    group_key text DEFAULT NULL,
+    OUT job_id uuid,
+    OUT inserted boolean
+) RETURNS record
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_problem text;
+    v_position bigint;
+    v_now timestamptz;
+BEGIN
+    v_problem := tidemark.job_problem($1, $2, $3, $4, $5, $6, $7);
+    IF v_problem IS NOT NULL THEN
+        RAISE EXCEPTION '%', v_problem USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
+    END IF;
+    -- Position after transaction id: see tidemark.job_position.
+    PERFORM pg_current_xact_id();
+    IF $3 IS NOT NULL THEN
+        enqueue_job.job_id := gen_random_uuid();
+        LOOP
+            INSERT INTO tidemark.job_body AS body (job_type, priority, max_attempts, dedupe_key, group_key, payload)
+            SELECT $1, $4, $6, $3, $7, $2
+            WHERE NOT EXISTS (SELECT FROM tidemark.job_key AS job_key WHERE job_key.dedupe_key = $3)
+            RETURNING body.job_id, body.position, body.created_at INTO enqueue_job.job_id, v_position, v_now;
+            IF FOUND THEN
+                INSERT INTO tidemark.job_key (dedupe_key, job_id) VALUES ($3, enqueue_job.job_id) ON CONFLICT DO NOTHING;
+                EXIT WHEN FOUND;
+                -- Somebody was first: his row is committed by now, and ours goes.
+                DELETE FROM tidemark.job_body AS body WHERE body.job_id = enqueue_job.job_id;
+            END IF;
+            SELECT job_key.job_id INTO enqueue_job.job_id FROM tidemark.job_key AS job_key WHERE job_key.dedupe_key = $3;
+            IF FOUND THEN
+                enqueue_job.inserted := false;
+                RETURN;
+            END IF;
+            -- Ended between the two looks: try again.
+        END LOOP;
+    ELSE
+        INSERT INTO tidemark.job_body AS body (job_type, priority, max_attempts, group_key, payload)
+        VALUES ($1, $4, $6, $7, $2)
+        RETURNING body.job_id, body.position, body.created_at INTO enqueue_job.job_id, v_position, v_now;
+    END IF;
+    IF $5 = 0 AND $7 IS NULL THEN
+        INSERT INTO tidemark.job_ready (job_type, priority, rank, job_id, waiting_since, attempts)
+        VALUES ($1, $4, v_position, enqueue_job.job_id, v_now, 0);
+    ELSE
+        INSERT INTO tidemark.job_scheduled (job_id, due_at, job_type, priority, position, waiting_since, attempts, group_key)
+        VALUES (enqueue_job.job_id, v_now + make_interval(secs => $5), $1, $4, v_position, v_now, 0, $7);
+    END IF;
+    enqueue_job.inserted := true;
+END
+$$;
+COMMENT ON FUNCTION public.enqueue_job(integer, jsonb, text, integer, double precision, integer, text) IS
+    'Enqueues a job in the caller''s transaction. With an active job of the same dedupe_key nothing is inserted, and job_id is that job''s.';
+
+-- Many at once; every row is answered on its own, in the order given. Rows with a key come in the order of their keys, so that two
+-- callers with the same keys in different order do not wait for each other crosswise.
+CREATE FUNCTION tidemark.jobs_enqueue_v1(
+    p_job_types integer[], p_payloads jsonb[], p_dedupe_keys text[], p_priorities integer[],
+    p_delays double precision[], p_max_attempts integer[], p_group_keys text[]
+) RETURNS TABLE (ordinal integer, job_id uuid, inserted boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_number integer := cardinality(p_job_types);
+    v_row record;
+    v_bad integer;
+    v_problem text;
+BEGIN
+    IF v_number > 10000 THEN
+        RAISE EXCEPTION 'at most 10000 jobs can be enqueued at once' USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
+    END IF;
+    SELECT given.place, given.problem INTO v_bad, v_problem
+    FROM (
+        SELECT listed.place, tidemark.job_problem(listed.job_type, listed.payload, listed.dedupe_key, listed.priority, listed.delay_seconds, listed.max_attempts, listed.group_key) AS problem
+        FROM unnest(p_job_types, p_payloads, p_dedupe_keys, p_priorities, p_delays, p_max_attempts, p_group_keys)
+            WITH ORDINALITY AS listed (job_type, payload, dedupe_key, priority, delay_seconds, max_attempts, group_key, place)
+    ) AS given
+    WHERE given.problem IS NOT NULL
+    ORDER BY given.place
+    LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'jobs[%]: %', v_bad - 1, v_problem USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
+    END IF;
+    PERFORM pg_current_xact_id();
+    RETURN QUERY
+    WITH given AS MATERIALIZED (
+        SELECT listed.place::integer AS place, listed.job_type, listed.payload, listed.priority, listed.delay_seconds, listed.max_attempts, listed.group_key,
+            nextval('tidemark.job_position') AS position
+        FROM unnest(p_job_types, p_payloads, p_dedupe_keys, p_priorities, p_delays, p_max_attempts, p_group_keys)
+            WITH ORDINALITY AS listed (job_type, payload, dedupe_key, priority, delay_seconds, max_attempts, group_key, place)
+        WHERE listed.dedupe_key IS NULL
+    ), body AS (
+        INSERT INTO tidemark.job_body AS made (position, job_type, priority, max_attempts, group_key, payload)
+        SELECT given.position, given.job_type, given.priority, given.max_attempts, given.group_key, given.payload FROM given
+        RETURNING made.job_id, made.position, made.created_at
+    ), ready AS (
+        INSERT INTO tidemark.job_ready (job_type, priority, rank, job_id, waiting_since, attempts)
+        SELECT given.job_type, given.priority, body.position, body.job_id, body.created_at, 0
+        FROM body JOIN given USING (position)
+        WHERE given.delay_seconds = 0 AND given.group_key IS NULL
+    ), scheduled AS (
+        INSERT INTO tidemark.job_scheduled (job_id, due_at, job_type, priority, position, waiting_since, attempts, group_key)
+        SELECT body.job_id, body.created_at + make_interval(secs => given.delay_seconds), given.job_type, given.priority, body.position,
+            body.created_at, 0, given.group_key
+        FROM body JOIN given USING (position)
+        WHERE given.delay_seconds > 0 OR given.group_key IS NOT NULL
+    )
+    SELECT given.place, body.job_id, true FROM body JOIN given USING (position) ORDER BY given.place;
+    FOR v_row IN
+        SELECT listed.*
+        FROM unnest(p_job_types, p_payloads, p_dedupe_keys, p_priorities, p_delays, p_max_attempts, p_group_keys)
+            WITH ORDINALITY AS listed (job_type, payload, dedupe_key, priority, delay_seconds, max_attempts, group_key, place)
+        WHERE listed.dedupe_key IS NOT NULL
+        ORDER BY listed.dedupe_key, listed.place
+    LOOP
+        RETURN QUERY
+        SELECT v_row.place::integer, enqueued.job_id, enqueued.inserted
+        FROM public.enqueue_job(v_row.job_type, v_row.payload, v_row.dedupe_key, v_row.priority, v_row.delay_seconds, v_row.max_attempts, v_row.group_key) AS enqueued;
+    END LOOP;
+END
+$$;
