@@ -237,7 +237,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
         'leases', tidemark.status_leases(),
         'last_hour', tidemark.status_last_hour(),
         'ticks', tidemark.status_ticks(),
-        'jobs', tidemark.jobs_ops_v1(),
-        'alerts', jsonb_build_object('open', (SELECT count(*) FROM public.alert_outbox AS alert WHERE alert.resolved_at IS NULL))
+        'jobs', tidemark.jobs_ops_v1()
+            || jsonb_build_object('open_alerts', (SELECT count(*) FROM public.alert_outbox AS alert WHERE alert.resolved_at IS NULL))
     )
 $$;
