@@ -5,6 +5,7 @@
 //!
 //! * [`claim`]: the claim function;
 //! * [`lease`]: taking a run, recording its failure, re-reading its phase;
+//! * [`schedule`]: recurring jobs;
 //! * [`step`]: a transaction under the budgets of the settings row;
 //! * [`Connection`], [`Invocation`], [`Summary`]: what every handler gets and gives.
 
@@ -15,6 +16,7 @@ mod function;
 mod invocation;
 pub mod lease;
 mod pace;
+pub mod schedule;
 mod schema;
 mod statements;
 pub mod status;
