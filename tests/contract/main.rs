@@ -11,6 +11,7 @@ mod publishing;
 mod resuming;
 mod round_trips;
 mod saving;
+mod schedules;
 mod schema_versions;
 mod settings;
 mod status;
