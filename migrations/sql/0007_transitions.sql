@@ -11,6 +11,8 @@ BEGIN
             WHEN 'claim' THEN settings.claim_timeout_ms
             WHEN 'compute' THEN settings.compute_timeout_ms
             WHEN 'publish' THEN settings.publish_timeout_ms
+            -- The queue's transitions; what a handler does in between has a limit of its own.
+            WHEN 'work' THEN settings.claim_timeout_ms
         END
     INTO v_budget_ms
     FROM public.stats_projection_worker_settings AS settings;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A function of the refresh pipeline.
+/// A function that ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Function {
     /// Recovers expired leases and gives runs to stale users.
@@ -11,6 +11,8 @@ pub enum Function {
     Compute,
     /// Publishes what has been computed.
     Publish,
+    /// Runs the jobs of the general queue.
+    Work,
 }
 
 impl Function {
@@ -24,6 +26,7 @@ impl Function {
             Self::Claim => "claim",
             Self::Compute => "compute",
             Self::Publish => "publish",
+            Self::Work => "work",
         }
     }
 }

@@ -85,7 +85,7 @@ pub enum Phase {
 pub async fn take(connection: &mut Connection, invocation: &Invocation, function: Function) -> Result<Taken, Error> {
     let text = match function {
         Function::Publish => PUBLISH_TAKE,
-        Function::Claim | Function::Compute => COMPUTE_TAKE,
+        Function::Claim | Function::Compute | Function::Work => COMPUTE_TAKE,
     };
     let limit = invocation.remaining().map_or(SHORT_CALL_LIMIT, |remaining| remaining.min(SHORT_CALL_LIMIT));
     connection

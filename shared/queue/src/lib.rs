@@ -4,6 +4,7 @@
 //! in one round trip, and sorts what can go wrong by what the caller does next ([`Error`]).
 //!
 //! * [`claim`]: the claim function;
+//! * [`jobs`]: the general job queue;
 //! * [`lease`]: taking a run, recording its failure, re-reading its phase;
 //! * [`schedule`]: recurring jobs;
 //! * [`step`]: a transaction under the budgets of the settings row;
@@ -14,6 +15,7 @@ mod connection;
 mod error;
 mod function;
 mod invocation;
+pub mod jobs;
 pub mod lease;
 mod pace;
 pub mod schedule;

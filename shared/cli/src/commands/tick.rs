@@ -72,5 +72,7 @@ pub(crate) async fn invoke(function: Function, connection: &mut Connection, invo
         Function::Claim => tidemark_queue::claim::handle(connection, invocation).await,
         Function::Compute => tidemark_projection::compute::handle(connection, invocation).await,
         Function::Publish => tidemark_projection::publish::handle(connection, invocation).await,
+        // Not a function of the pipeline: nothing ticks it here.
+        Function::Work => Summary::new(function.as_str()),
     }
 }

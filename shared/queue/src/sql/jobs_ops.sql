@@ -1,0 +1,1 @@
+SELECT tidemark.jobs_ops_v1()

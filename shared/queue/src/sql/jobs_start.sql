@@ -1,0 +1,1 @@
+SELECT tidemark.jobs_start_v1($1, $2)
