@@ -4,17 +4,22 @@
 //!   share and that goes some seconds after the last of them.
 //! - [`Server`]: a durable server of a test's own, to crash and restart.
 //! - [`ChaosProxy`]: breaks connections at chosen places, around a COMMIT above all.
+//! - [`HttpSink`]: takes requests and answers by a script, slowly, at length, broken or with a bad certificate if wanted.
 //! - [`Simulator`]: runs a real function binary as Lambda would, with freezes, kills and deadlines.
 
 mod chaos_proxy;
 mod connector;
 mod database;
+mod http_sink;
 pub mod invariants;
 mod server;
 mod simulator;
+mod sink_certificate;
 
 pub use chaos_proxy::{AtCommit, ChaosProxy, Fault, Toward};
 pub use connector::SocketConnector;
 pub use database::TestDatabase;
+pub use http_sink::{HttpSink, SinkAnswer, SinkRequest};
 pub use server::Server;
 pub use simulator::{InvocationError, Simulator, built_binary};
+pub use sink_certificate::SinkCertificate;
