@@ -2,6 +2,7 @@
 
 mod backlog;
 mod idle_tick;
+mod jobs;
 mod latency;
 mod publish;
 mod status_document;
@@ -85,7 +86,7 @@ pub(crate) struct Laboratory {
 
 impl Laboratory {
     /// The goals that can be measured, by the names of docs/PERFORMANCE.md.
-    pub(crate) const GOALS: &'static [&'static str] = &["P5", "P7", "P8", "P9", "P10", "P11"];
+    pub(crate) const GOALS: &'static [&'static str] = &["P1", "P2", "P3", "P4", "P5", "P7", "P8", "P9", "P10", "P11"];
 
     /// Measures as much as `scale` says.
     pub(crate) fn new(scale: Scale) -> Self {
@@ -97,6 +98,10 @@ impl Laboratory {
         let folder = tempfile::tempdir()?;
         let database = Database::fresh_in(folder.path()).await?;
         match id {
+            "P1" => jobs::drain(&database, self.scale).await,
+            "P2" => jobs::held_snapshot(&database, self.scale).await,
+            "P3" => jobs::single(&database, self.scale).await,
+            "P4" => jobs::enqueue(&database, self.scale).await,
             "P5" => idle_tick::measure(&database, self.scale).await,
             "P7" => latency::measure(&database, self.scale).await,
             "P8" | "P9" => publish::measure(&database, self.scale, id).await,

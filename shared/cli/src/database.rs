@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
 use secrecy::SecretString;
 use tidemark_postgres::{EmbeddedServer, Options, RunningServer, SUPERUSER};
 use tidemark_queue::{Connect, Connection};
@@ -120,6 +121,15 @@ impl Database {
     /// A connection with the rights of whoever operates the system.
     pub(crate) async fn admin(&self) -> anyhow::Result<Client> {
         connect(&self.admin_url).await
+    }
+
+    /// A connection to another database of the embedded server, with all rights.
+    ///
+    /// # Errors
+    /// Where no embedded server was started here, or it does not let in.
+    pub(crate) async fn admin_of(&self, name: &str) -> anyhow::Result<Client> {
+        let server = self.embedded.as_ref().context("only a server of its own has further databases")?;
+        connect(&server.url(SUPERUSER, name)).await
     }
 
     /// A connection as the functions have it.
