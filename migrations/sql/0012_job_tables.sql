@@ -91,6 +91,7 @@ CREATE TABLE tidemark.job_grouped (
     suspect boolean NOT NULL DEFAULT false,
     PRIMARY KEY (job_type, group_key, priority, position)
 );
+CREATE INDEX job_grouped_suspect ON tidemark.job_grouped (job_type, group_key, priority, position) WHERE suspect;
 CREATE TABLE tidemark.job_group (
     job_type integer NOT NULL,
     group_key text NOT NULL,
@@ -104,7 +105,8 @@ CREATE TABLE tidemark.job_group (
     PRIMARY KEY (job_type, group_key)
 ) WITH (fillfactor = 70);
 CREATE SEQUENCE tidemark.job_turn AS bigint CACHE 1;
-CREATE INDEX job_group_claimable ON tidemark.job_group (job_type, head_priority, turn) WHERE waiting AND running < concurrency;
+CREATE INDEX job_group_claimable ON tidemark.job_group (head_priority, turn) WHERE waiting AND running < concurrency;
+CREATE INDEX job_group_longest ON tidemark.job_group (turn) WHERE waiting AND running < concurrency;
 -- Only its holder sorts jobs whose time has come.
 CREATE TABLE tidemark.job_sorting_gate (
     id smallint PRIMARY KEY DEFAULT 1 CONSTRAINT job_sorting_gate_one_row CHECK (id = 1)
@@ -157,11 +159,16 @@ CREATE INDEX job_finished_deadline ON tidemark.job_finished (finished_at) WHERE 
 CREATE TABLE public.job_quotas (
     quota text PRIMARY KEY CONSTRAINT job_quotas_name CHECK (quota ~ '^[a-z0-9][a-z0-9_.-]{0,62}$'),
     jobs integer NOT NULL CONSTRAINT job_quotas_jobs CHECK (jobs BETWEEN 1 AND 1000000),
-    per_seconds integer NOT NULL CONSTRAINT job_quotas_per_seconds CHECK (per_seconds BETWEEN 1 AND 86400),
-    -- The bucket: what may start now. Never more than jobs.
-    tokens double precision NOT NULL DEFAULT 0 CONSTRAINT job_quotas_tokens CHECK (tokens >= 0),
-    refilled_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()
+    per_seconds integer NOT NULL CONSTRAINT job_quotas_per_seconds CHECK (per_seconds BETWEEN 1 AND 86400)
 );
+COMMENT ON TABLE public.job_quotas IS 'At most so many jobs start in any stretch of per_seconds, over all types that name the quota.';
+-- When claims started jobs under a quota. Rows older than the quota's stretch are deleted by the claim that finds them.
+CREATE TABLE tidemark.job_quota_use (
+    quota text NOT NULL,
+    used_at timestamptz NOT NULL,
+    number integer NOT NULL
+);
+CREATE INDEX job_quota_use_quota ON tidemark.job_quota_use (quota, used_at);
 CREATE TABLE public.job_limits (
     job_type integer PRIMARY KEY,
     group_concurrency integer CONSTRAINT job_limits_group_concurrency CHECK (group_concurrency BETWEEN 1 AND 100000),

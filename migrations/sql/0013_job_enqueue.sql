@@ -9,8 +9,9 @@ LANGUAGE sql IMMUTABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
     SELECT CASE
         WHEN p_job_type IS NULL OR p_job_type < 1 THEN 'job_type must be a number from 1 to 2147483647'
         WHEN p_payload IS NULL THEN 'payload must be JSON; give ''{}'' for none'
-        WHEN pg_column_size(p_payload) > 1048576 AND octet_length(p_payload::text) > 1048576 THEN 'payload must be at most 1048576 bytes as text'
-        WHEN p_priority IS NULL THEN 'priority must be a number'
+        -- Only the text tells: a number of a few bytes can have a hundred thousand digits.
+        WHEN octet_length(p_payload::text) > 1048576 THEN 'payload must be at most 1048576 bytes as text'
+        WHEN p_priority IS NULL OR p_priority NOT BETWEEN -1000000 AND 1000000 THEN 'priority must be from -1000000 to 1000000'
         WHEN octet_length(p_dedupe_key) NOT BETWEEN 1 AND 500 THEN 'dedupe_key must have 1 to 500 bytes'
         WHEN octet_length(p_group_key) NOT BETWEEN 1 AND 200 THEN 'group_key must have 1 to 200 bytes'
         WHEN p_delay_seconds IS NULL OR NOT p_delay_seconds BETWEEN 0 AND 31536000 THEN 'delay_seconds must be from 0 to 31536000 (a year)'

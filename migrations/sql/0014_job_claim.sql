@@ -40,11 +40,13 @@ BEGIN
         DELETE FROM tidemark.job_scheduled AS scheduled USING due WHERE scheduled.job_id = due.job_id RETURNING scheduled.*
     ), ready AS (
         INSERT INTO tidemark.job_ready (job_type, priority, rank, job_id, waiting_since, attempts, suspect)
-        SELECT sorted.job_type, sorted.priority, sorted.position - 4611686018427387904, sorted.job_id, sorted.waiting_since, sorted.attempts, sorted.suspect
+        SELECT sorted.job_type, sorted.priority, sorted.position - 4611686018427387904, sorted.job_id, greatest(sorted.waiting_since, sorted.due_at),
+            sorted.attempts, sorted.suspect
         FROM sorted WHERE sorted.group_key IS NULL
     ), grouped AS (
         INSERT INTO tidemark.job_grouped (job_type, group_key, priority, position, job_id, waiting_since, attempts, suspect)
-        SELECT sorted.job_type, sorted.group_key, sorted.priority, sorted.position, sorted.job_id, sorted.waiting_since, sorted.attempts, sorted.suspect
+        SELECT sorted.job_type, sorted.group_key, sorted.priority, sorted.position, sorted.job_id, greatest(sorted.waiting_since, sorted.due_at),
+            sorted.attempts, sorted.suspect
         FROM sorted WHERE sorted.group_key IS NOT NULL
     )
     -- Rows of groups are locked in the order of their keys, as everywhere.
@@ -191,6 +193,19 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET
     WHERE p_job_types IS NULL OR lane.job_type = ANY (p_job_types)
 $$;
 
+-- Sources in the order of claims: by the priority that the longest wait among those of one priority gives, then by the age of their
+-- first job, so that jobs of one priority come by age whether they came back or are fresh.
+CREATE FUNCTION tidemark.job_sources_in_order(p_sources tidemark.job_source[]) RETURNS tidemark.job_source[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE WHEN cardinality(p_sources) < 2 THEN p_sources ELSE ARRAY(
+        SELECT ranked.source
+        FROM (
+            SELECT source, source.age, source.priority, min(source.effective) OVER (PARTITION BY source.priority) AS effective
+            FROM unnest(p_sources) AS source
+        ) AS ranked
+        ORDER BY ranked.effective, ranked.priority, ranked.age) END
+$$;
+
 -- Notes where the live jobs of a lane begin, seldom and without waiting: each note leaves a dead row behind.
 CREATE FUNCTION tidemark.job_lane_note(p_job_type integer, p_priority integer, p_first bigint) RETURNS void
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -222,13 +237,18 @@ BEGIN
     p_source.age := CASE WHEN p_source.head < 0 THEN p_source.head + 4611686018427387904 ELSE p_source.head END;
     p_source.effective := p_source.priority - extract(epoch FROM clock_timestamp() - v_since)::double precision / p_aging_seconds;
     p_source.hint := NULL;
-    RETURN ARRAY(SELECT source.* FROM unnest(p_sources || p_source) AS source ORDER BY source.effective, source.age);
+    -- Of suspects the next one from here on counts: one behind would be waited for by turning round and round.
+    IF p_source.suspect IS NOT NULL THEN
+        SELECT min(ready.rank) INTO p_source.suspect FROM tidemark.job_ready AS ready
+        WHERE ready.job_type = p_source.job_type AND ready.priority = p_source.priority AND ready.suspect AND ready.rank >= p_source.low;
+    END IF;
+    RETURN tidemark.job_sources_in_order(p_sources || p_source);
 END
 $$;
 
 -- Takes up to p_number ready jobs, best effective priority first, then age. p_allowed bounds types under a quota: an object from
--- type to number; a type that it does not name is free.
-CREATE FUNCTION tidemark.jobs_take_ready(p_number integer, p_job_types integer[], p_allowed jsonb, p_aging_seconds integer)
+-- type to number; a type that it does not name is free. p_beside: the claim has taken others already.
+CREATE FUNCTION tidemark.jobs_take_ready(p_number integer, p_job_types integer[], p_allowed jsonb, p_aging_seconds integer, p_beside boolean)
 RETURNS SETOF tidemark.taken_job
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -242,8 +262,7 @@ DECLARE
     v_got integer;
     v_last bigint;
 BEGIN
-    SELECT array_agg(source.* ORDER BY source.effective, source.age) INTO v_sources
-    FROM tidemark.job_sources(p_job_types, p_aging_seconds) AS source;
+    v_sources := tidemark.job_sources_in_order(ARRAY(SELECT source FROM tidemark.job_sources(p_job_types, p_aging_seconds) AS source));
     WHILE v_left > 0 AND cardinality(v_sources) > 0 LOOP
         v_best := v_sources[1];
         v_next := v_sources[2];
@@ -251,7 +270,7 @@ BEGIN
         v_to := v_best.high;
         IF v_best.suspect = v_best.head THEN
             -- It runs alone: first in a claim of its own, or not in this one.
-            EXIT WHEN v_left < p_number;
+            EXIT WHEN p_beside OR v_left < p_number;
             v_ask := least(v_ask, 1);
             v_to := v_best.head;
             v_left := 1;
@@ -264,6 +283,8 @@ BEGIN
             -- Only its age puts it first: a few, then compare again.
             v_ask := least(v_ask, 4);
         END IF;
+        -- Whatever the bounds say, the head comes first: each turn of the loop gets on.
+        v_to := greatest(v_to, v_best.head);
         v_got := 0;
         v_last := v_best.head;
         IF v_ask > 0 THEN
@@ -291,8 +312,35 @@ BEGIN
 END
 $$;
 
--- Takes up to p_number jobs of groups whose turn it is and that have a place free: one share each, then to the back of the round.
-CREATE FUNCTION tidemark.jobs_take_grouped(p_number integer, p_job_types integer[], p_allowed jsonb) RETURNS SETOF tidemark.taken_job
+-- Locks up to p_number groups whose turn it is and that have a place free: by the priority of their first job, then by turn. One claim
+-- in eight goes by turn alone, so that the group that waited longest is served whatever its priority.
+CREATE FUNCTION tidemark.job_groups_hold(p_number integer, p_job_types integer[], p_allowed jsonb) RETURNS SETOF tidemark.job_group
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_sort = off AS $$
+BEGIN
+    IF random() < 0.125 THEN
+        RETURN QUERY
+        SELECT job_group.* FROM tidemark.job_group AS job_group
+        WHERE job_group.waiting AND job_group.running < job_group.concurrency
+            AND (p_job_types IS NULL OR job_group.job_type = ANY (p_job_types))
+            AND coalesce((p_allowed ->> job_group.job_type::text)::integer, 1) > 0
+        ORDER BY job_group.turn
+        LIMIT p_number
+        FOR UPDATE SKIP LOCKED;
+    ELSE
+        RETURN QUERY
+        SELECT job_group.* FROM tidemark.job_group AS job_group
+        WHERE job_group.waiting AND job_group.running < job_group.concurrency
+            AND (p_job_types IS NULL OR job_group.job_type = ANY (p_job_types))
+            AND coalesce((p_allowed ->> job_group.job_type::text)::integer, 1) > 0
+        ORDER BY job_group.head_priority, job_group.turn
+        LIMIT p_number
+        FOR UPDATE SKIP LOCKED;
+    END IF;
+END
+$$;
+
+-- Takes up to p_number jobs of groups whose turn it is: one share each, then to the back of the round.
+CREATE FUNCTION tidemark.jobs_take_grouped(p_number integer, p_job_types integer[], p_allowed jsonb, p_beside boolean) RETURNS SETOF tidemark.taken_job
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_group tidemark.job_group;
@@ -301,31 +349,37 @@ DECLARE
     v_got integer;
     v_ask integer;
     v_row tidemark.job_grouped;
+    v_suspect record;
+    v_alone boolean := false;
 BEGIN
     -- Locked rows, never a count beside SKIP LOCKED: two claims cannot both see the last free place.
-    SELECT array_agg(locked.row ORDER BY (locked.row).head_priority, (locked.row).turn) INTO v_groups
-    FROM (
-        WITH candidates AS MATERIALIZED (
-            SELECT job_group AS row
-            FROM tidemark.job_group AS job_group
-            WHERE job_group.waiting AND job_group.running < job_group.concurrency
-                AND (p_job_types IS NULL OR job_group.job_type = ANY (p_job_types))
-                AND coalesce((p_allowed ->> job_group.job_type::text)::integer, 1) > 0
-            ORDER BY job_group.head_priority, job_group.turn
-            LIMIT p_number
-            FOR UPDATE SKIP LOCKED
-        )
-        SELECT candidates.row FROM candidates
-    ) AS locked;
-    FOREACH v_group IN ARRAY coalesce(v_groups, '{}') LOOP
+    v_groups := ARRAY(SELECT held FROM tidemark.job_groups_hold(p_number, p_job_types, p_allowed) AS held);
+    FOREACH v_group IN ARRAY v_groups LOOP
         v_ask := least(v_left, greatest(p_number / cardinality(v_groups), 1), v_group.concurrency - v_group.running,
             coalesce((p_allowed ->> v_group.job_type::text)::integer, v_left));
         v_got := 0;
+        -- A suspect runs alone: first in a claim of its own, or not in this one. Its group keeps its turn then.
+        SELECT grouped.priority, grouped.position, NOT EXISTS (
+                SELECT FROM tidemark.job_grouped AS before
+                WHERE before.job_type = v_group.job_type AND before.group_key = v_group.group_key
+                    AND (before.priority, before.position) < (grouped.priority, grouped.position)
+            ) AS first
+        INTO v_suspect
+        FROM tidemark.job_grouped AS grouped
+        WHERE grouped.job_type = v_group.job_type AND grouped.group_key = v_group.group_key AND grouped.suspect
+        ORDER BY grouped.priority, grouped.position
+        LIMIT 1;
+        IF v_suspect.first THEN
+            CONTINUE WHEN p_beside OR v_left < p_number;
+            v_alone := true;
+            v_ask := least(v_ask, 1);
+        END IF;
         IF v_ask > 0 THEN
             FOR v_row IN
                 WITH picked AS MATERIALIZED (
                     SELECT grouped.ctid AS place FROM tidemark.job_grouped AS grouped
                     WHERE grouped.job_type = v_group.job_type AND grouped.group_key = v_group.group_key
+                        AND (v_suspect.position IS NULL OR v_alone OR (grouped.priority, grouped.position) < (v_suspect.priority, v_suspect.position))
                     ORDER BY grouped.priority, grouped.position
                     LIMIT v_ask
                     FOR UPDATE SKIP LOCKED
@@ -341,7 +395,7 @@ BEGIN
             END IF;
         END IF;
         PERFORM tidemark.job_group_served(v_group.job_type, v_group.group_key, v_got);
-        EXIT WHEN v_left <= 0;
+        EXIT WHEN v_left <= 0 OR v_alone;
     END LOOP;
 END
 $$;
@@ -360,51 +414,69 @@ BEGIN
     SET running = job_group.running + p_number, waiting = v_head IS NOT NULL, head_priority = coalesce(v_head, job_group.head_priority),
         turn = nextval('tidemark.job_turn')
     WHERE job_group.job_type = p_job_type AND job_group.group_key = p_group_key;
+    -- Its jobs were cancelled or moved while they waited.
+    DELETE FROM tidemark.job_group AS job_group
+    WHERE job_group.job_type = p_job_type AND job_group.group_key = p_group_key AND v_head IS NULL AND job_group.running = 0;
 END
 $$;
 
--- How many jobs of each type under a quota may start now: {"type": number}. Quotas are filled up by the database's clock and locked
--- until the claim ends; what another claim holds is not to be had. Types that share a quota share it evenly; what does not divide
--- goes to the type that was served longest ago, so that none starves.
+-- How many jobs of each type under a quota may start now: {"type": number}. A quota's row is locked until the claim ends, so that what
+-- was started in its stretch of time is counted exactly; a quota that another claim holds is not to be had. Types that share a quota
+-- share it evenly; what does not divide goes to the type that was served longest ago, so that none starves.
 CREATE FUNCTION tidemark.job_quotas_open(p_job_types integer[]) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
+    v_held text[];
     v_allowed jsonb;
 BEGIN
     IF NOT EXISTS (SELECT FROM public.job_limits AS limits WHERE limits.quota IS NOT NULL) THEN
         RETURN '{}';
     END IF;
+    -- The lock first, then the count: another claim's starts are visible once its lock is gone.
     WITH held AS MATERIALIZED (
         SELECT quotas.quota FROM public.job_quotas AS quotas ORDER BY quotas.quota FOR UPDATE SKIP LOCKED
-    ), filled AS (
-        UPDATE public.job_quotas AS quotas
-        SET tokens = least(quotas.tokens + quotas.jobs * greatest(extract(epoch FROM clock_timestamp() - quotas.refilled_at), 0)::double precision / quotas.per_seconds, quotas.jobs),
-            refilled_at = clock_timestamp()
-        FROM held WHERE quotas.quota = held.quota
-        RETURNING quotas.quota, floor(quotas.tokens + 1e-9)::integer AS whole
+    )
+    SELECT array_agg(held.quota) INTO v_held FROM held;
+    DELETE FROM tidemark.job_quota_use AS used USING public.job_quotas AS quotas
+    WHERE used.quota = quotas.quota AND quotas.quota = ANY (v_held)
+        AND used.used_at < clock_timestamp() - make_interval(secs => quotas.per_seconds);
+    WITH open AS (
+        SELECT quotas.quota, greatest(quotas.jobs - coalesce((
+            SELECT sum(used.number) FROM tidemark.job_quota_use AS used WHERE used.quota = quotas.quota), 0), 0)::integer AS number
+        FROM public.job_quotas AS quotas WHERE quotas.quota = ANY (v_held)
     ), wanting AS (
         SELECT limits.job_type, limits.quota, row_number() OVER sharing AS place, count(*) OVER (PARTITION BY limits.quota) AS number
         FROM public.job_limits AS limits
         WHERE limits.quota IS NOT NULL AND (p_job_types IS NULL OR limits.job_type = ANY (p_job_types))
             AND (EXISTS (SELECT FROM tidemark.job_ready AS ready WHERE ready.job_type = limits.job_type)
-                OR EXISTS (SELECT FROM tidemark.job_group AS job_group WHERE job_group.job_type = limits.job_type AND job_group.waiting AND job_group.running < job_group.concurrency))
+                OR EXISTS (SELECT FROM tidemark.job_grouped AS grouped WHERE grouped.job_type = limits.job_type))
         WINDOW sharing AS (PARTITION BY limits.quota ORDER BY limits.served_at, limits.job_type)
     )
-    SELECT jsonb_object_agg(limits.job_type, coalesce(filled.whole / wanting.number + (wanting.place <= filled.whole % wanting.number)::integer, 0))
+    SELECT jsonb_object_agg(limits.job_type, coalesce(open.number / wanting.number + (wanting.place <= open.number % wanting.number)::integer, 0))
     INTO v_allowed
     FROM public.job_limits AS limits
     LEFT JOIN wanting ON wanting.job_type = limits.job_type
-    LEFT JOIN filled ON filled.quota = wanting.quota
+    LEFT JOIN open ON open.quota = wanting.quota
     WHERE limits.quota IS NOT NULL;
     RETURN coalesce(v_allowed, '{}');
 END
 $$;
 
--- Takes from the quotas what a claim has used.
+-- What is left of an allowance after these jobs.
+CREATE FUNCTION tidemark.job_quotas_left(p_allowed jsonb, p_taken tidemark.taken_job[]) RETURNS jsonb
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+    SELECT CASE WHEN p_allowed = '{}' OR cardinality(p_taken) = 0 THEN p_allowed ELSE (
+        SELECT jsonb_object_agg(allowed.job_type, allowed.number::integer - (
+            SELECT count(*) FROM unnest(p_taken) AS taken JOIN tidemark.job_body AS body ON body.job_id = taken.job_id
+            WHERE body.job_type::text = allowed.job_type))
+        FROM jsonb_each_text(p_allowed) AS allowed (job_type, number)) END
+$$;
+
+-- Notes what a claim has started under quotas.
 CREATE FUNCTION tidemark.job_quotas_use(p_job_ids uuid[]) RETURNS void
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
     WITH used AS (
-        SELECT limits.quota, limits.job_type, count(*) AS number
+        SELECT limits.quota, limits.job_type, count(*)::integer AS number
         FROM unnest(p_job_ids) AS taken (job_id)
         JOIN tidemark.job_body AS body ON body.job_id = taken.job_id
         JOIN public.job_limits AS limits ON limits.job_type = body.job_type AND limits.quota IS NOT NULL
@@ -412,9 +484,8 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 
     ), served AS (
         UPDATE public.job_limits AS limits SET served_at = clock_timestamp() FROM used WHERE limits.job_type = used.job_type
     )
-    UPDATE public.job_quotas AS quotas SET tokens = greatest(quotas.tokens - used.number, 0)
-    FROM (SELECT used.quota, sum(used.number) AS number FROM used GROUP BY used.quota) AS used
-    WHERE quotas.quota = used.quota
+    INSERT INTO tidemark.job_quota_use (quota, used_at, number)
+    SELECT used.quota, clock_timestamp(), sum(used.number) FROM used GROUP BY used.quota
 $$;
 
 -- Claims up to p_limit due jobs of the given types (NULL: of any), charges the attempt and mints one lease for them.
@@ -423,15 +494,15 @@ $$;
 CREATE FUNCTION tidemark.jobs_claim_v1(
     p_worker_id uuid, p_limit integer, p_job_types integer[] DEFAULT NULL, p_lease_seconds double precision DEFAULT NULL, p_start integer DEFAULT NULL
 ) RETURNS SETOF tidemark.claimed_job
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_settings public.stats_projection_worker_settings;
     v_allowed jsonb;
     v_lane record;
-    v_taken tidemark.taken_job[];
+    v_taken tidemark.taken_job[] := '{}';
     v_more tidemark.taken_job[];
-    v_share integer := 0;
+    v_share integer;
     v_lease tidemark.job_lease;
     v_now timestamptz;
 BEGIN
@@ -455,14 +526,23 @@ BEGIN
     IF EXISTS (SELECT FROM tidemark.job_group AS job_group WHERE job_group.waiting AND job_group.running < job_group.concurrency) THEN
         v_share := p_limit / 2 + CASE WHEN p_limit % 2 = 1 AND random() < 0.5 THEN 1 ELSE 0 END;
         IF v_share > 0 THEN
-            v_taken := ARRAY(SELECT taken FROM tidemark.jobs_take_grouped(v_share, p_job_types, v_allowed) AS taken);
+            v_taken := ARRAY(SELECT taken FROM tidemark.jobs_take_grouped(v_share, p_job_types, v_allowed, false) AS taken);
+            v_allowed := tidemark.job_quotas_left(v_allowed, v_taken);
         END IF;
     END IF;
-    IF cardinality(v_taken) IS DISTINCT FROM p_limit THEN
-        v_more := ARRAY(SELECT taken FROM tidemark.jobs_take_ready(p_limit - coalesce(cardinality(v_taken), 0), p_job_types, v_allowed, v_settings.job_aging_seconds) AS taken);
+    -- A suspect runs alone.
+    IF cardinality(v_taken) < p_limit AND v_taken[1].suspect IS DISTINCT FROM true THEN
+        v_more := ARRAY(SELECT taken FROM tidemark.jobs_take_ready(p_limit - cardinality(v_taken), p_job_types, v_allowed, v_settings.job_aging_seconds,
+            cardinality(v_taken) > 0) AS taken);
         v_taken := v_taken || v_more;
+        -- What the others left is the groups'.
+        IF v_share IS NOT NULL AND cardinality(v_taken) < p_limit AND v_more[1].suspect IS DISTINCT FROM true THEN
+            v_allowed := tidemark.job_quotas_left(v_allowed, v_more);
+            v_taken := v_taken || ARRAY(SELECT taken FROM tidemark.jobs_take_grouped(p_limit - cardinality(v_taken), p_job_types, v_allowed,
+                cardinality(v_taken) > 0) AS taken);
+        END IF;
     END IF;
-    IF coalesce(cardinality(v_taken), 0) = 0 THEN
+    IF cardinality(v_taken) = 0 THEN
         RETURN;
     END IF;
     IF v_allowed <> '{}' THEN
@@ -472,7 +552,8 @@ BEGIN
     INSERT INTO tidemark.job_lease (worker_id, claimed_at, lease_until, lease_seconds, job_ids, attempts, started, keyed, grouped)
     SELECT p_worker_id, v_now, v_now + make_interval(secs => coalesce(p_lease_seconds, v_settings.job_lease_seconds)), coalesce(p_lease_seconds, v_settings.job_lease_seconds),
         array_agg(taken.job_id ORDER BY body.priority, body.position), array_agg(taken.attempts + 1 ORDER BY body.priority, body.position),
-        CASE WHEN p_start IS NOT NULL THEN (array_agg(taken.job_id ORDER BY body.priority, body.position))[:p_start] END,
+        -- A suspect begins when the worker says so: first it lets the others that it runs come to their end.
+        CASE WHEN p_start IS NOT NULL THEN coalesce((array_agg(taken.job_id ORDER BY body.priority, body.position) FILTER (WHERE NOT taken.suspect))[:p_start], '{}') END,
         bool_or(body.dedupe_key IS NOT NULL), bool_or(body.group_key IS NOT NULL)
     FROM unnest(v_taken) AS taken
     JOIN tidemark.job_body AS body ON body.job_id = taken.job_id

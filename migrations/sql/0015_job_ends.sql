@@ -50,9 +50,10 @@ BEGIN
 END
 $$;
 
--- Takes jobs out of leases of a worker. Locks the leases in their order first; what is not there any more is not returned.
+-- Takes jobs out of leases of a worker. Locks the leases in their order first; what is not there any more is not returned. A job is
+-- taken only from the lease that is named with it: an attempt that was given back is granted again under another one.
 -- Returns each job that was still held, with what is needed to put it elsewhere.
-CREATE TYPE tidemark.released_job AS (job_id uuid, attempts smallint, claimed_at timestamptz, keyed boolean, grouped boolean);
+CREATE TYPE tidemark.released_job AS (job_id uuid, attempts smallint, claimed_at timestamptz, keyed boolean, grouped boolean, place bigint);
 CREATE FUNCTION tidemark.jobs_take_back(p_worker_id uuid, p_lease_ids bigint[], p_job_ids uuid[], p_attempts integer[])
 RETURNS SETOF tidemark.released_job
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -69,9 +70,10 @@ BEGIN
         FOR UPDATE
     LOOP
         v_held := ARRAY(
-            SELECT (held.job_id, held.attempts, v_lease.claimed_at, v_lease.keyed, v_lease.grouped)::tidemark.released_job
+            SELECT (held.job_id, held.attempts, v_lease.claimed_at, v_lease.keyed, v_lease.grouped, min(given.place))::tidemark.released_job
             FROM unnest(v_lease.job_ids, v_lease.attempts) AS held (job_id, attempts)
-            JOIN unnest(p_job_ids, p_attempts) AS given (job_id, attempts) ON given.job_id = held.job_id AND given.attempts = held.attempts
+            JOIN unnest(p_lease_ids, p_job_ids, p_attempts) WITH ORDINALITY AS given (lease_id, job_id, attempts, place)
+                ON given.job_id = held.job_id AND given.attempts = held.attempts AND coalesce(given.lease_id = v_lease.lease_id, true)
             GROUP BY held.job_id, held.attempts
         );
         CONTINUE WHEN cardinality(v_held) = 0;
@@ -93,7 +95,8 @@ BEGIN
 END
 $$;
 
--- Makes jobs wait again: at once, or after p_delays seconds. Their attempts are as given; what came back keeps its age.
+-- Makes jobs wait again: at once, or after p_delays seconds. Their attempts are as given. What came back keeps its place among jobs of
+-- its priority; its waiting, by which priority improves, begins anew when it can be claimed.
 CREATE FUNCTION tidemark.jobs_wait_again(p_job_ids uuid[], p_attempts integer[], p_delays double precision[], p_suspects boolean[]) RETURNS void
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
     WITH waiting AS MATERIALIZED (
@@ -102,7 +105,7 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET
         JOIN tidemark.job_body AS body ON body.job_id = given.job_id
     ), ready AS (
         INSERT INTO tidemark.job_ready (job_type, priority, rank, job_id, waiting_since, attempts, suspect)
-        SELECT waiting.job_type, waiting.priority, waiting.position - 4611686018427387904, waiting.job_id, waiting.created_at, waiting.attempts, waiting.suspect
+        SELECT waiting.job_type, waiting.priority, waiting.position - 4611686018427387904, waiting.job_id, clock_timestamp(), waiting.attempts, waiting.suspect
         FROM waiting WHERE waiting.delay <= 0 AND waiting.group_key IS NULL
     )
     INSERT INTO tidemark.job_scheduled (job_id, due_at, job_type, priority, position, waiting_since, attempts, suspect, group_key)
@@ -197,11 +200,13 @@ CREATE FUNCTION tidemark.jobs_end_v1(
     p_worker_id uuid, p_lease_ids bigint[], p_job_ids uuid[], p_attempts integer[], p_outcomes text[],
     p_results jsonb[] DEFAULT NULL, p_codes text[] DEFAULT NULL, p_errors text[] DEFAULT NULL, p_delays double precision[] DEFAULT NULL, p_begin uuid[] DEFAULT NULL
 ) RETURNS TABLE (job_id uuid, outcome text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_settings public.stats_projection_worker_settings;
     v_ended tidemark.job_ending[];
+    v_places bigint[];
+    v_words text[];
     v_keyed boolean;
     v_grouped boolean;
 BEGIN
@@ -215,17 +220,16 @@ BEGIN
     WITH held AS MATERIALIZED (
         SELECT * FROM tidemark.jobs_take_back(p_worker_id, p_lease_ids, p_job_ids, p_attempts)
     ), fates AS (
-        SELECT DISTINCT ON (held.job_id) held.*, given.result, given.code, given.error, given.delay, given.outcome AS asked,
+        SELECT held.*, given.result, given.code, given.error, given.delay, given.outcome AS asked,
             CASE
                 WHEN given.outcome IN ('done', 'dead') THEN given.outcome
-                WHEN given.outcome = 'fail' AND held.attempts >= (SELECT body.max_attempts FROM tidemark.job_body AS body WHERE body.job_id = held.job_id) THEN 'dead'
                 WHEN EXISTS (SELECT FROM tidemark.job_note AS note WHERE note.job_id = held.job_id AND note.cancel_requested) THEN 'cancelled'
+                WHEN given.outcome = 'fail' AND held.attempts >= (SELECT body.max_attempts FROM tidemark.job_body AS body WHERE body.job_id = held.job_id) THEN 'dead'
                 ELSE 'pending'
             END AS fate
         FROM held
         JOIN unnest(p_job_ids, p_outcomes, p_results, p_codes, p_errors, p_delays) WITH ORDINALITY
-            AS given (job_id, outcome, result, code, error, delay, place) ON given.job_id = held.job_id
-        ORDER BY held.job_id, given.place
+            AS given (job_id, outcome, result, code, error, delay, place) ON given.place = held.place
     )
     SELECT array_agg((fates.job_id, fates.attempts, fates.claimed_at,
             CASE WHEN fates.fate = 'cancelled' THEN 'dead' ELSE fates.fate END, fates.asked,
@@ -237,8 +241,9 @@ BEGIN
                 WHEN fates.asked = 'snooze' THEN coalesce(fates.delay, 0)
                 ELSE coalesce(fates.delay, tidemark.job_backoff_seconds(fates.attempts, v_settings.job_backoff_seconds, v_settings.job_backoff_max_seconds))
             END)::tidemark.job_ending),
+        array_agg(fates.place), array_agg(CASE WHEN fates.fate = 'cancelled' THEN 'dead' ELSE fates.fate END),
         bool_or(fates.keyed), bool_or(fates.grouped)
-    INTO v_ended, v_keyed, v_grouped
+    INTO v_ended, v_places, v_words, v_keyed, v_grouped
     FROM fates;
     IF v_ended IS NOT NULL THEN
         PERFORM tidemark.jobs_settle(p_worker_id, v_ended, v_keyed, v_grouped);
@@ -247,17 +252,16 @@ BEGIN
         PERFORM tidemark.jobs_start_v1(p_worker_id, p_begin);
     END IF;
     RETURN QUERY
-    SELECT given.job_id, CASE WHEN row_number() OVER (PARTITION BY given.job_id ORDER BY given.attempts = ended.attempts DESC NULLS LAST, given.place) = 1
-        AND given.attempts = ended.attempts THEN ended.fate ELSE 'lost' END
-    FROM unnest(p_job_ids, p_attempts) WITH ORDINALITY AS given (job_id, attempts, place)
-    LEFT JOIN unnest(v_ended) AS ended ON ended.job_id = given.job_id
+    SELECT given.job_id, coalesce(ended.word, 'lost')
+    FROM unnest(p_job_ids) WITH ORDINALITY AS given (job_id, place)
+    LEFT JOIN unnest(v_places, v_words) AS ended (place, word) ON ended.place = given.place
     ORDER BY given.place;
 END
 $$;
 
 -- Notes that handlers of these jobs begin: from now on they can be blamed for the death of their worker. Leases that tell only.
 CREATE FUNCTION tidemark.jobs_start_v1(p_worker_id uuid, p_job_ids uuid[]) RETURNS void
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
     UPDATE tidemark.job_lease AS lease
     SET started = ARRAY(
         SELECT begun FROM unnest(lease.started) AS begun
@@ -270,7 +274,7 @@ $$;
 -- where the lease is lost, and whether somebody asked to cancel it.
 CREATE FUNCTION tidemark.jobs_renew_v1(p_worker_id uuid, p_lease_ids bigint[], p_job_ids uuid[], p_attempts integer[], p_lease_seconds double precision DEFAULT NULL)
 RETURNS TABLE (job_id uuid, lease_until timestamptz, cancel_requested boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_lease_ids bigint[];
@@ -291,24 +295,25 @@ BEGIN
     WHERE lease.lease_id = ANY (v_lease_ids) AND lease.lease_until > clock_timestamp()
         AND EXISTS (
             SELECT FROM unnest(lease.job_ids, lease.attempts) AS held (job_id, attempts)
-            JOIN unnest(p_job_ids, p_attempts) AS given (job_id, attempts) ON given.job_id = held.job_id AND given.attempts = held.attempts
+            JOIN unnest(p_lease_ids, p_job_ids, p_attempts) AS given (lease_id, job_id, attempts)
+                ON given.job_id = held.job_id AND given.attempts = held.attempts AND coalesce(given.lease_id = lease.lease_id, true)
         );
     RETURN QUERY
     SELECT given.job_id, held.lease_until,
         EXISTS (SELECT FROM tidemark.job_note AS note WHERE note.job_id = given.job_id AND note.cancel_requested)
-    FROM unnest(p_job_ids, p_attempts) WITH ORDINALITY AS given (job_id, attempts, place)
+    FROM unnest(p_lease_ids, p_job_ids, p_attempts) WITH ORDINALITY AS given (lease_id, job_id, attempts, place)
     LEFT JOIN (
-        SELECT member.job_id, member.attempts, lease.lease_until
+        SELECT lease.lease_id, member.job_id, member.attempts, lease.lease_until
         FROM tidemark.job_lease AS lease CROSS JOIN LATERAL unnest(lease.job_ids, lease.attempts) AS member (job_id, attempts)
         WHERE lease.lease_id = ANY (v_lease_ids) AND lease.lease_until > clock_timestamp()
-    ) AS held ON held.job_id = given.job_id AND held.attempts = given.attempts
+    ) AS held ON held.job_id = given.job_id AND held.attempts = given.attempts AND coalesce(given.lease_id = held.lease_id, true)
     ORDER BY given.place;
 END
 $$;
 
 -- Stores the progress of a running job whose lease is alive. Says whether it did.
 CREATE FUNCTION tidemark.job_progress_v1(p_worker_id uuid, p_job_id uuid, p_attempt integer, p_progress jsonb) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_lease tidemark.job_lease;
 BEGIN
@@ -333,7 +338,7 @@ $$;
 -- used up. Knows no types and no limits. Where the worker told what it had begun, what had not begun gets its attempt back, and of
 -- several that had begun nobody is charged but all run alone next; elsewhere every job is charged.
 CREATE FUNCTION tidemark.jobs_reap_v1(p_limit integer DEFAULT 100) RETURNS TABLE (job_id uuid, job_type integer, status smallint, last_error text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_lease tidemark.job_lease;
@@ -380,7 +385,7 @@ $$;
 -- Dead jobs wait again with attempts of their own. Answers per job: pending, twin (an active job has its key; active_job_id is it), or
 -- not_dead (pending, running, done, or unknown).
 CREATE FUNCTION tidemark.jobs_requeue_v1(p_job_ids uuid[]) RETURNS TABLE (job_id uuid, outcome text, active_job_id uuid)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_body tidemark.job_body;
@@ -388,6 +393,7 @@ DECLARE
     v_types integer[] := '{}';
 BEGIN
     -- Keys in their order, jobs in theirs: two requeues of the same jobs do not wait crosswise.
+    <<jobs>>
     FOR v_id IN
         SELECT given.job_id FROM (SELECT DISTINCT listed.job_id FROM unnest(p_job_ids) AS listed (job_id)) AS given
         LEFT JOIN tidemark.job_body AS body ON body.job_id = given.job_id
@@ -403,13 +409,19 @@ BEGIN
         END IF;
         SELECT body.* INTO v_body FROM tidemark.job_body AS body WHERE body.job_id = v_id;
         IF v_body.dedupe_key IS NOT NULL THEN
-            INSERT INTO tidemark.job_key (dedupe_key, job_id) VALUES (v_body.dedupe_key, v_id) ON CONFLICT DO NOTHING;
-            IF NOT FOUND THEN
+            LOOP
+                INSERT INTO tidemark.job_key (dedupe_key, job_id) VALUES (v_body.dedupe_key, v_id) ON CONFLICT DO NOTHING;
+                IF FOUND THEN
+                    EXIT;
+                END IF;
                 SELECT job_key.job_id INTO jobs_requeue_v1.active_job_id FROM tidemark.job_key AS job_key WHERE job_key.dedupe_key = v_body.dedupe_key;
-                jobs_requeue_v1.outcome := 'twin';
-                RETURN NEXT;
-                CONTINUE;
-            END IF;
+                IF FOUND THEN
+                    jobs_requeue_v1.outcome := 'twin';
+                    RETURN NEXT;
+                    CONTINUE jobs;
+                END IF;
+                -- The twin ended between the two looks: try again.
+            END LOOP;
         END IF;
         DELETE FROM tidemark.job_finished AS finished WHERE finished.job_id = v_id;
         PERFORM tidemark.jobs_wait_again(ARRAY[v_id], ARRAY[0], ARRAY[0::double precision], ARRAY[false]);
@@ -422,21 +434,22 @@ END
 $$;
 
 -- Takes a waiting job out of wherever it waits. Says whether it was waiting. Its row is locked: a claim that was first has it.
-CREATE FUNCTION tidemark.job_withdraw(p_body tidemark.job_body, OUT withdrawn boolean, OUT attempts integer)
+CREATE FUNCTION tidemark.job_withdraw(p_body tidemark.job_body, OUT withdrawn boolean, OUT attempts integer, OUT suspect boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
     DELETE FROM tidemark.job_ready AS ready
     WHERE ready.job_type = p_body.job_type AND ready.priority = p_body.priority
         AND ready.rank IN (p_body.position, p_body.position - 4611686018427387904) AND ready.job_id = p_body.job_id
-    RETURNING ready.attempts INTO job_withdraw.attempts;
+    RETURNING ready.attempts, ready.suspect INTO job_withdraw.attempts, job_withdraw.suspect;
     IF NOT FOUND THEN
-        DELETE FROM tidemark.job_scheduled AS scheduled WHERE scheduled.job_id = p_body.job_id RETURNING scheduled.attempts INTO job_withdraw.attempts;
+        DELETE FROM tidemark.job_scheduled AS scheduled WHERE scheduled.job_id = p_body.job_id
+        RETURNING scheduled.attempts, scheduled.suspect INTO job_withdraw.attempts, job_withdraw.suspect;
     END IF;
     IF NOT FOUND AND p_body.group_key IS NOT NULL THEN
         DELETE FROM tidemark.job_grouped AS grouped
         WHERE grouped.job_type = p_body.job_type AND grouped.group_key = p_body.group_key AND grouped.priority = p_body.priority
             AND grouped.position = p_body.position
-        RETURNING grouped.attempts INTO job_withdraw.attempts;
+        RETURNING grouped.attempts, grouped.suspect INTO job_withdraw.attempts, job_withdraw.suspect;
     END IF;
     job_withdraw.withdrawn := FOUND;
 END
@@ -444,7 +457,7 @@ $$;
 
 -- Cancels a job: dead at once where it waits, asked to stop where it runs; it is not retried. Answers dead, requested, finished or unknown.
 CREATE FUNCTION tidemark.job_cancel_v1(p_job_id uuid) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_body tidemark.job_body;
     v_found record;

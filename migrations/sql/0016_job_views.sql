@@ -27,41 +27,58 @@ CREATE VIEW public.jobs WITH (security_barrier = true) AS
 COMMENT ON VIEW public.jobs IS
     'The general queue. status: 1 pending, 2 running, 3 done, 4 dead. Updates that are understood: status 4 to 1 (requeue), 1 or 2 to 4 (cancel), priority and run_after of pending jobs.';
 
-CREATE FUNCTION tidemark.jobs_updated() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+-- Moves a pending job to another priority, and to another time: NULL or one that has passed is now.
+CREATE FUNCTION tidemark.job_move(p_job_id uuid, p_priority integer, p_run_after timestamptz) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_body tidemark.job_body;
-    v_outcome record;
     v_waiting record;
+    v_problem text;
+    v_delay double precision := greatest(extract(epoch FROM coalesce(p_run_after, clock_timestamp()) - clock_timestamp()), 0);
 BEGIN
-    IF ROW(NEW.job_id, NEW.job_type, NEW.payload, NEW.dedupe_key, NEW.max_attempts, NEW.group_key, NEW.created_at)
-        IS DISTINCT FROM ROW(OLD.job_id, OLD.job_type, OLD.payload, OLD.dedupe_key, OLD.max_attempts, OLD.group_key, OLD.created_at)
+    SELECT body.* INTO v_body FROM tidemark.job_body AS body WHERE body.job_id = p_job_id FOR UPDATE;
+    v_problem := tidemark.job_problem(v_body.job_type, '{}', NULL, p_priority, v_delay, 1, NULL);
+    IF v_problem IS NOT NULL THEN
+        RAISE EXCEPTION '%', v_problem USING ERRCODE = 'invalid_parameter_value', HINT = 'run_after must be within a year.';
+    END IF;
+    SELECT * INTO v_waiting FROM tidemark.job_withdraw(v_body);
+    IF NOT v_waiting.withdrawn THEN
+        RAISE EXCEPTION 'only a pending job can be moved' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'It was claimed or has ended meanwhile.';
+    END IF;
+    UPDATE tidemark.job_body AS body SET priority = p_priority WHERE body.job_id = p_job_id;
+    PERFORM tidemark.jobs_wait_again(ARRAY[p_job_id], ARRAY[v_waiting.attempts], ARRAY[v_delay], ARRAY[v_waiting.suspect]);
+END
+$$;
+
+CREATE FUNCTION tidemark.jobs_updated() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+DECLARE
+    v_outcome record;
+    v_requeued boolean := OLD.status = 4 AND NEW.status = 1;
+BEGIN
+    -- Only what is understood may change, so that nothing is taken for done that was not; a requeue may say attempts = 0.
+    IF to_jsonb(NEW) - '{status,priority,run_after,attempts}'::text[] IS DISTINCT FROM to_jsonb(OLD) - '{status,priority,run_after,attempts}'::text[]
+        OR (NEW.attempts IS DISTINCT FROM OLD.attempts AND NOT (v_requeued AND NEW.attempts = 0))
     THEN
         RAISE EXCEPTION 'this column of public.jobs cannot be changed' USING ERRCODE = 'feature_not_supported',
             HINT = 'status (4 to 1 requeues, 1 or 2 to 4 cancels), priority and run_after of pending jobs can be.';
     END IF;
-    IF OLD.status = 4 AND NEW.status = 1 THEN
+    IF v_requeued THEN
         SELECT * INTO v_outcome FROM tidemark.jobs_requeue_v1(ARRAY[OLD.job_id]);
         IF v_outcome.outcome = 'twin' THEN
             RAISE EXCEPTION 'an active job has the same dedupe_key' USING ERRCODE = 'unique_violation', HINT = 'Cancel that job first, or leave this one.';
+        ELSIF v_outcome.outcome <> 'pending' THEN
+            -- Requeued by somebody else meanwhile: a row that was not updated.
+            RETURN NULL;
         END IF;
-        RETURN NEW;
     ELSIF OLD.status IN (1, 2) AND NEW.status = 4 THEN
-        PERFORM tidemark.job_cancel_v1(OLD.job_id);
-        RETURN NEW;
+        RETURN CASE WHEN tidemark.job_cancel_v1(OLD.job_id) IN ('dead', 'requested') THEN NEW END;
     ELSIF NEW.status IS DISTINCT FROM OLD.status THEN
         RAISE EXCEPTION 'a job cannot go from status % to %', OLD.status, NEW.status USING ERRCODE = 'feature_not_supported',
             HINT = '4 to 1 requeues, 1 or 2 to 4 cancels; workers do everything else.';
     END IF;
     IF NEW.priority IS DISTINCT FROM OLD.priority OR NEW.run_after IS DISTINCT FROM OLD.run_after THEN
-        SELECT body.* INTO v_body FROM tidemark.job_body AS body WHERE body.job_id = OLD.job_id FOR UPDATE;
-        SELECT * INTO v_waiting FROM tidemark.job_withdraw(v_body);
-        IF NOT v_waiting.withdrawn THEN
-            RAISE EXCEPTION 'only a pending job can be moved' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'It was claimed or has ended meanwhile.';
-        END IF;
-        UPDATE tidemark.job_body AS body SET priority = NEW.priority WHERE body.job_id = OLD.job_id;
-        PERFORM tidemark.jobs_wait_again(ARRAY[OLD.job_id], ARRAY[v_waiting.attempts],
-            ARRAY[greatest(extract(epoch FROM coalesce(NEW.run_after, clock_timestamp()) - clock_timestamp()), 0)::double precision], ARRAY[false]);
+        PERFORM tidemark.job_move(OLD.job_id, NEW.priority, NEW.run_after);
     END IF;
     RETURN NEW;
 END
@@ -69,13 +86,13 @@ $$;
 CREATE TRIGGER jobs_updated INSTEAD OF UPDATE ON public.jobs FOR EACH ROW EXECUTE FUNCTION tidemark.jobs_updated();
 
 CREATE FUNCTION tidemark.job_get_v1(p_job_id uuid) RETURNS SETOF public.jobs
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
     SELECT job.* FROM public.jobs AS job WHERE job.job_id = p_job_id
 $$;
 
 -- The active job of a key, or with p_finished_too the newest one.
 CREATE FUNCTION tidemark.job_find_v1(p_dedupe_key text, p_finished_too boolean) RETURNS SETOF public.jobs
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
     SELECT job.* FROM public.jobs AS job
     WHERE job.job_id = CASE WHEN p_finished_too THEN (
             SELECT body.job_id FROM tidemark.job_body AS body WHERE body.dedupe_key = p_dedupe_key ORDER BY body.position DESC LIMIT 1)

@@ -5,6 +5,7 @@ mod budgets;
 mod claiming;
 mod computing;
 mod failing;
+mod jobs_claim;
 mod jobs_enqueue;
 mod marking;
 mod pausing;

@@ -5,6 +5,7 @@ mod figures;
 mod predicate;
 mod rows;
 
+pub mod jobs;
 pub mod published;
 pub mod source;
 

@@ -33,7 +33,8 @@ pub use fence::Fence;
 pub use job::{Job, Status, find_active, find_latest, get};
 pub use json::{JSON_DEPTH, StoredJson, Undecodable};
 pub use new_job::{
-    ATTEMPTS_LIMIT, DEDUPE_KEY_BYTES, DELAY_MAX, GROUP_KEY_BYTES, NewJob, PAYLOAD_BYTES, PRIORITY, STANDARD_ATTEMPTS,
+    ATTEMPTS_LIMIT, DEDUPE_KEY_BYTES, DELAY_MAX, GROUP_KEY_BYTES, NewJob, PAYLOAD_BYTES, PRIORITY, PRIORITY_LIMIT,
+    STANDARD_ATTEMPTS,
 };
 pub use ops::{Counts, Ops, counts, ops};
 pub use reap::{Reaped, reap};

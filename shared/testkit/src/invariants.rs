@@ -103,6 +103,90 @@ pub const INVARIANTS: &[(&str, &str)] = &[
          JOIN public.user_stats_projection_runs AS run ON run.id = staged.run_id
          WHERE run.phase NOT IN ('computed', 'publishing')",
     ),
+    (
+        "a job is in exactly one place",
+        "WITH places AS (
+            SELECT job_id, 'ready' AS place FROM tidemark.job_ready
+            UNION ALL SELECT job_id, 'scheduled' FROM tidemark.job_scheduled
+            UNION ALL SELECT job_id, 'grouped' FROM tidemark.job_grouped
+            UNION ALL SELECT unnest(job_ids), 'leased' FROM tidemark.job_lease
+            UNION ALL SELECT job_id, 'finished' FROM tidemark.job_finished
+         )
+         SELECT coalesce(body.job_id, places.job_id) || ' ' || coalesce(string_agg(places.place, ', '), 'nowhere')
+         FROM tidemark.job_body AS body FULL JOIN places ON places.job_id = body.job_id
+         GROUP BY body.job_id, places.job_id HAVING body.job_id IS NULL OR count(places.place) <> 1",
+    ),
+    (
+        "a waiting job stands where its body says",
+        "SELECT body.job_id::text FROM tidemark.job_body AS body JOIN (
+            SELECT job_id, job_type, priority, CASE WHEN rank < 0 THEN rank + 4611686018427387904 ELSE rank END AS position, NULL AS group_key
+            FROM tidemark.job_ready
+            UNION ALL SELECT job_id, job_type, priority, position, group_key FROM tidemark.job_grouped
+            UNION ALL SELECT job_id, job_type, priority, position, group_key FROM tidemark.job_scheduled
+         ) AS waiting ON waiting.job_id = body.job_id
+         WHERE (waiting.job_type, waiting.priority, waiting.position, waiting.group_key)
+            IS DISTINCT FROM (body.job_type, body.priority, body.position, body.group_key)",
+    ),
+    (
+        "keys are held exactly by active jobs",
+        "SELECT coalesce(body.job_id, job_key.job_id)::text
+         FROM (
+            SELECT body.job_id, body.dedupe_key FROM tidemark.job_body AS body
+            WHERE body.dedupe_key IS NOT NULL AND NOT EXISTS (SELECT FROM tidemark.job_finished AS finished WHERE finished.job_id = body.job_id)
+         ) AS body
+         FULL JOIN tidemark.job_key AS job_key ON job_key.job_id = body.job_id AND job_key.dedupe_key = body.dedupe_key
+         WHERE body.job_id IS NULL OR job_key.job_id IS NULL",
+    ),
+    (
+        "a group knows how many of its jobs run",
+        "SELECT coalesce(running.group_key, job_group.group_key) || ': ' || coalesce(running.number, 0) || ' run, known ' || coalesce(job_group.running, 0)
+         FROM (
+            SELECT body.job_type, body.group_key, count(*) AS number
+            FROM (SELECT unnest(job_ids) AS job_id FROM tidemark.job_lease) AS leased JOIN tidemark.job_body AS body USING (job_id)
+            WHERE body.group_key IS NOT NULL GROUP BY body.job_type, body.group_key
+         ) AS running
+         FULL JOIN tidemark.job_group AS job_group ON job_group.job_type = running.job_type AND job_group.group_key = running.group_key
+         WHERE coalesce(running.number, 0) <> coalesce(job_group.running, 0)",
+    ),
+    (
+        "a group with waiting jobs says so, with the priority of the first",
+        "SELECT head.group_key FROM (
+            SELECT job_type, group_key, min(priority) AS priority FROM tidemark.job_grouped GROUP BY job_type, group_key
+         ) AS head
+         LEFT JOIN tidemark.job_group AS job_group ON job_group.job_type = head.job_type AND job_group.group_key = head.group_key
+         WHERE job_group.waiting IS DISTINCT FROM true OR job_group.head_priority > head.priority",
+    ),
+    (
+        "I7: attempts of jobs within their number, and a running one is charged",
+        "SELECT body.job_id::text FROM tidemark.job_body AS body JOIN (
+            SELECT job_id, attempts, 0 AS least, 1 AS left_over FROM tidemark.job_ready
+            UNION ALL SELECT job_id, attempts, 0, 1 FROM tidemark.job_scheduled
+            UNION ALL SELECT job_id, attempts, 0, 1 FROM tidemark.job_grouped
+            UNION ALL SELECT member.job_id, member.attempts, 1, 0
+                FROM tidemark.job_lease AS lease CROSS JOIN LATERAL unnest(lease.job_ids, lease.attempts) AS member (job_id, attempts)
+            UNION ALL SELECT job_id, attempts, 0, 0 FROM tidemark.job_finished
+         ) AS charged ON charged.job_id = body.job_id
+         WHERE charged.attempts < charged.least OR charged.attempts > body.max_attempts - charged.left_over",
+    ),
+    (
+        "a lease holds each of its jobs once, with an attempt, and has begun only its own",
+        "SELECT lease.lease_id::text FROM tidemark.job_lease AS lease
+         WHERE cardinality(lease.job_ids) = 0 OR cardinality(lease.job_ids) <> cardinality(lease.attempts)
+            OR NOT coalesce(lease.started, '{}') <@ lease.job_ids
+            OR cardinality(lease.job_ids) <> (SELECT count(DISTINCT member) FROM unnest(lease.job_ids) AS member)",
+    ),
+    (
+        "notes are about jobs that are not finished",
+        "SELECT note.job_id::text FROM tidemark.job_note AS note
+         WHERE NOT EXISTS (SELECT FROM tidemark.job_body AS body WHERE body.job_id = note.job_id)
+            OR EXISTS (SELECT FROM tidemark.job_finished AS finished WHERE finished.job_id = note.job_id)",
+    ),
+    (
+        "no fresh job is below the proven floor of its lane",
+        "SELECT ready.job_id::text FROM tidemark.job_ready AS ready
+         JOIN tidemark.job_lane AS lane ON lane.job_type = ready.job_type AND lane.priority = ready.priority
+         WHERE ready.rank >= 0 AND ready.rank < lane.floor",
+    ),
 ];
 
 /// Every violation found, as `invariant: what`. Empty where all hold. `client` must be allowed to read every table.

@@ -18,6 +18,8 @@ pub const DELAY_MAX: Duration = Duration::from_secs(31_536_000);
 pub const ATTEMPTS_LIMIT: i32 = 100;
 /// Priority where none is named; a lower number comes first.
 pub const PRIORITY: i32 = 100;
+/// Highest priority number; its negative is the lowest.
+pub const PRIORITY_LIMIT: i32 = 1_000_000;
 /// Attempts where none are named.
 pub const STANDARD_ATTEMPTS: i32 = 3;
 
@@ -30,7 +32,7 @@ pub struct NewJob {
     pub payload: Value,
     /// At most one active job has the key; `None` for any number.
     pub dedupe_key: Option<String>,
-    /// A lower number comes first; waiting improves it.
+    /// A lower number comes first, from -[`PRIORITY_LIMIT`] to [`PRIORITY_LIMIT`]; waiting improves it.
     pub priority: i32,
     /// How long it waits before it can be claimed.
     pub delay: Duration,
@@ -98,6 +100,9 @@ impl NewJob {
         if self.job_type < 1 {
             return Err("job_type must be from 1 to 2147483647".to_owned());
         }
+        if !(-PRIORITY_LIMIT..=PRIORITY_LIMIT).contains(&self.priority) {
+            return Err(format!("priority must be from -{PRIORITY_LIMIT} to {PRIORITY_LIMIT}"));
+        }
         if !(1..=ATTEMPTS_LIMIT).contains(&self.max_attempts) {
             return Err(format!("max_attempts must be from 1 to {ATTEMPTS_LIMIT}"));
         }
@@ -130,6 +135,8 @@ mod tests {
         let long = "canary".repeat(100);
         let refused = [
             (NewJob::new(0, json!({})), "job_type"),
+            (job().priority(PRIORITY_LIMIT + 1), "priority"),
+            (job().priority(i32::MIN), "priority"),
             (job().max_attempts(0), "max_attempts"),
             (job().max_attempts(101), "max_attempts"),
             (job().delay(DELAY_MAX + Duration::from_millis(1)), "delay"),
@@ -148,7 +155,7 @@ mod tests {
             assert!(!problem.contains("canary"), "{problem}");
         }
         assert!(job().delay(DELAY_MAX).max_attempts(100).dedupe_key("k".repeat(500)).check().is_ok());
-        let widest = NewJob::new(i32::MAX, json!("x".repeat(PAYLOAD_BYTES - 2))).priority(i32::MIN);
+        let widest = NewJob::new(i32::MAX, json!("x".repeat(PAYLOAD_BYTES - 2))).priority(-PRIORITY_LIMIT);
         assert_eq!(widest.check(), Ok(PAYLOAD_BYTES));
     }
 }
