@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{bench, import, local, migrate, pause, refresh, settings, stats, status, tick};
+use crate::commands::{alerts, bench, import, jobs, local, migrate, pause, refresh, settings, stats, status, tick};
 
 /// Keeps per-user statistics fresh inside the Postgres an application already has.
 #[derive(Debug, Parser)]
@@ -47,6 +47,10 @@ pub(crate) enum Command {
     Resume(pause::ResumeOptions),
     /// Ask for refreshes and resume failed ones
     Refresh(refresh::Options),
+    /// Look at the general queue: list, show, enqueue, requeue and cancel jobs
+    Jobs(jobs::Options),
+    /// List alerts, and test whether they arrive
+    Alerts(alerts::Options),
     /// Measure this build on this machine against its goals
     Bench(bench::Options),
     /// Run one invocation of a function, for a machine with a timer

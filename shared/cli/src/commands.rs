@@ -1,7 +1,9 @@
 //! One file per command.
 
+pub(crate) mod alerts;
 pub(crate) mod bench;
 pub(crate) mod import;
+pub(crate) mod jobs;
 pub(crate) mod local;
 pub(crate) mod migrate;
 pub(crate) mod pause;
@@ -31,6 +33,8 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Pause(options) => pause::pause(&options, &source, output).await,
         Command::Resume(options) => pause::resume(&options, &source, output).await,
         Command::Refresh(options) => refresh::run(&options, &source, output).await,
+        Command::Jobs(options) => jobs::run(&options, &source, output).await,
+        Command::Alerts(options) => alerts::run(&options, &source, output).await,
         Command::Bench(options) => bench::run(&options, output).await,
         Command::Tick(options) => tick::run(&options, &source, output).await,
     }

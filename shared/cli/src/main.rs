@@ -8,6 +8,8 @@ mod failure;
 mod freshness;
 mod http_server;
 mod importing;
+mod job_line;
+mod job_status;
 mod local_user;
 mod output;
 mod published;

@@ -1,5 +1,21 @@
 //! The statements of the operator's commands, one per file, so that a test can prepare each against the real schema.
 
+pub(crate) const ALERTS: &str = include_str!("sql/alerts.sql");
+pub(crate) const JOB_CANCEL: &str = include_str!("sql/job_cancel.sql");
+pub(crate) const JOB_ENQUEUE: &str = include_str!("sql/job_enqueue.sql");
+pub(crate) const JOB_SHOWN: &str = include_str!("sql/job_shown.sql");
+pub(crate) const JOBS_DEAD: &str = include_str!("sql/jobs_dead.sql");
+pub(crate) const JOBS_DEAD_BATCH: &str = include_str!("sql/jobs_dead_batch.sql");
+pub(crate) const JOBS_DEAD_COUNTS: &str = include_str!("sql/jobs_dead_counts.sql");
+pub(crate) const JOBS_DESCRIBED: &str = include_str!("sql/jobs_described.sql");
+pub(crate) const JOBS_DONE: &str = include_str!("sql/jobs_done.sql");
+pub(crate) const JOBS_NEWEST: &str = include_str!("sql/jobs_newest.sql");
+pub(crate) const JOBS_OF_KEY: &str = include_str!("sql/jobs_of_key.sql");
+pub(crate) const JOBS_OF_STATUS: &str = include_str!("sql/jobs_of_status.sql");
+pub(crate) const JOBS_PENDING: &str = include_str!("sql/jobs_pending.sql");
+pub(crate) const JOBS_READING: &str = include_str!("sql/jobs_reading.sql");
+pub(crate) const JOBS_REQUEUE: &str = include_str!("sql/jobs_requeue.sql");
+pub(crate) const JOBS_RUNNING: &str = include_str!("sql/jobs_running.sql");
 pub(crate) const PUBLISHED: &str = include_str!("sql/published.sql");
 pub(crate) const REFRESH_REQUEST: &str = include_str!("sql/refresh_request.sql");
 pub(crate) const REFRESH_REQUEST_BATCH: &str = include_str!("sql/refresh_request_batch.sql");
@@ -13,6 +29,21 @@ pub(crate) const UNKNOWN_USERS: &str = include_str!("sql/unknown_users.sql");
 /// Name and text of every statement of these commands.
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[(&str, &str)] = &[
+    ("alerts", ALERTS),
+    ("job_cancel", JOB_CANCEL),
+    ("job_enqueue", JOB_ENQUEUE),
+    ("job_shown", JOB_SHOWN),
+    ("jobs_dead", JOBS_DEAD),
+    ("jobs_dead_batch", JOBS_DEAD_BATCH),
+    ("jobs_dead_counts", JOBS_DEAD_COUNTS),
+    ("jobs_described", JOBS_DESCRIBED),
+    ("jobs_done", JOBS_DONE),
+    ("jobs_newest", JOBS_NEWEST),
+    ("jobs_of_key", JOBS_OF_KEY),
+    ("jobs_of_status", JOBS_OF_STATUS),
+    ("jobs_pending", JOBS_PENDING),
+    ("jobs_requeue", JOBS_REQUEUE),
+    ("jobs_running", JOBS_RUNNING),
     ("published", PUBLISHED),
     ("refresh_request", REFRESH_REQUEST),
     ("refresh_request_batch", REFRESH_REQUEST_BATCH),

@@ -1,0 +1,1 @@
+SELECT tidemark.job_cancel_v1($1::uuid)
