@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tidemark_testkit::TestDatabase;
 
 /// Crates whose statements the functions send, as the worker.
-const SENT_BY_THE_WORKER: &[&str] = &["queue", "projection", "status"];
+const SENT_BY_THE_WORKER: &[&str] = &["queue", "projection", "handlers", "status"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -68,7 +68,9 @@ async fn every_listed_statement_is_prepared_as_the_worker() {
     let database = TestDatabase::new().await;
     let worker = database.worker().await;
     let mut refused = Vec::new();
-    for (name, text) in tidemark_queue::STATEMENTS.iter().chain(tidemark_projection::STATEMENTS) {
+    for (name, text) in
+        tidemark_queue::STATEMENTS.iter().chain(tidemark_projection::STATEMENTS).chain(tidemark_handlers::STATEMENTS)
+    {
         refused.extend(prepared(&worker, name, text).await);
     }
     assert_eq!(refused, Vec::<String>::new());
@@ -76,7 +78,11 @@ async fn every_listed_statement_is_prepared_as_the_worker() {
 
 #[test]
 fn the_lists_of_statements_hold_every_file_of_their_crates() {
-    for (name, statements) in [("queue", tidemark_queue::STATEMENTS), ("projection", tidemark_projection::STATEMENTS)] {
+    for (name, statements) in [
+        ("queue", tidemark_queue::STATEMENTS),
+        ("projection", tidemark_projection::STATEMENTS),
+        ("handlers", tidemark_handlers::STATEMENTS),
+    ] {
         let files = statement_files(&repository().join("shared").join(name));
         let stored: BTreeSet<String> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
         let listed: BTreeSet<String> = statements.iter().map(|(_name, text)| (*text).to_owned()).collect();

@@ -36,6 +36,12 @@ impl Connection {
         Self { connector, client: None }
     }
 
+    /// One more connection to the same database, opened when it is first used: for what must not wait for this one.
+    #[must_use]
+    pub fn sibling(&self) -> Self {
+        Self::new(Arc::clone(&self.connector))
+    }
+
     /// The open client, opening it if needed. A new one is used only after the schema has turned out to speak to this build,
     /// which takes one round trip more.
     ///
