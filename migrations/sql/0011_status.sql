@@ -102,20 +102,6 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     FROM tidemark.ticks AS tick
 $$;
 
-CREATE FUNCTION public.stats_projection_worker_status_v1() RETURNS jsonb
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
-    SELECT jsonb_build_object(
-        'as_of', clock_timestamp(),
-        'settings', (SELECT to_jsonb(settings) FROM public.stats_projection_worker_settings AS settings),
-        'queue', tidemark.status_queue(),
-        'stale_users', (SELECT coalesce(sum(tally.stale_users), 0) FROM tidemark.queue_tally AS tally),
-        'leases', tidemark.status_leases(),
-        'last_hour', tidemark.status_last_hour(),
-        'ticks', tidemark.status_ticks(),
-        -- The general queue has no jobs before it is installed.
-        'jobs', '{}'::jsonb
-    )
-$$;
 
 -- The oldest build of the functions that this schema still speaks to, named by the schema version that the build was made for.
 -- Whoever takes away or changes what older builds call replaces this function in the same migration.

@@ -177,7 +177,7 @@ $$;
 -- Deletes up to p_limit finished rows past the retention: of jobs and their bodies, of refresh jobs and runs, of resolved alerts, of
 -- planned instants. Never source rows, never projections. Returns how many rows went; fewer than p_limit of a kind: that kind is done.
 CREATE FUNCTION tidemark.history_purge_v1(p_limit integer DEFAULT 1000, OUT jobs integer, OUT runs integer, OUT refresh_jobs integer, OUT alerts integer, OUT instants integer)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_before timestamptz;
 BEGIN
@@ -226,8 +226,8 @@ BEGIN
 END
 $$;
 
--- The status document with its jobs part.
-CREATE OR REPLACE FUNCTION public.stats_projection_worker_status_v1() RETURNS jsonb
+-- The status document: the parts of 0011 and the general queue's.
+CREATE FUNCTION public.stats_projection_worker_status_v1() RETURNS jsonb
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
     SELECT jsonb_build_object(
         'as_of', clock_timestamp(),
