@@ -147,6 +147,10 @@ BEGIN
         PERFORM tidemark.raise_alert('refresh_exhausted', p_run.user_id::text, left(p_error_code, 100));
         RETURN 'exhausted';
     END IF;
+    -- What was computed could not be published: worth knowing before the attempts are used up.
+    IF p_run.phase = 'publishing' THEN
+        PERFORM tidemark.raise_alert('publish_failed', p_run.user_id::text, left(p_error_code, 100));
+    END IF;
     RETURN 'retry';
 END
 $$;

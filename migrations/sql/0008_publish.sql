@@ -364,7 +364,7 @@ BEGIN
     WHERE job.id = older.id;
     UPDATE public.alert_outbox AS alert
     SET resolved_at = clock_timestamp()
-    WHERE alert.kind = 'refresh_exhausted' AND alert.subject = v_run.user_id::text AND alert.resolved_at IS NULL;
+    WHERE alert.kind IN ('refresh_exhausted', 'publish_failed') AND alert.subject = v_run.user_id::text AND alert.resolved_at IS NULL;
     DELETE FROM tidemark.staged_results AS staged WHERE staged.run_id = p_run_id;
 
     v_result := ROW('published', v_changed, v_computed - v_changed, v_deleted);

@@ -43,10 +43,14 @@ async fn a_publish_that_waits_longer_than_its_budget_fails_with_57014_and_has_an
     let job = pipeline.jobs(user).await.pop().expect("there is a job");
     assert_eq!((job.status.as_str(), job.attempts), ("pending", 1));
     assert_eq!(pipeline.generations(user).await.1, 0);
+    let alerted = "SELECT count(*) FROM public.alert_outbox
+        WHERE kind = 'publish_failed' AND subject = $1::uuid::text AND resolved_at IS NULL";
+    assert_eq!(pipeline.one(alerted, &[&user]).await.get::<_, i64>(0), 1, "a publish that fails is told at once");
 
     pipeline.end_backoff(user).await;
     pipeline.refresh().await;
     assert!(pipeline.generations(user).await.1 > 0);
+    assert_eq!(pipeline.one(alerted, &[&user]).await.get::<_, i64>(0), 0, "and so is its recovery");
     pipeline.check_invariants().await;
 }
 
