@@ -34,7 +34,8 @@ DECLARE
     v_body tidemark.job_body;
     v_waiting record;
     v_problem text;
-    v_delay double precision := greatest(extract(epoch FROM coalesce(p_run_after, clock_timestamp()) - clock_timestamp()), 0);
+    v_delay double precision := CASE WHEN isfinite(coalesce(p_run_after, now()))
+        THEN greatest(extract(epoch FROM coalesce(p_run_after, clock_timestamp()) - clock_timestamp()), 0) ELSE 'infinity' END;
 BEGIN
     SELECT body.* INTO v_body FROM tidemark.job_body AS body WHERE body.job_id = p_job_id FOR UPDATE;
     v_problem := tidemark.job_problem(v_body.job_type, '{}', NULL, p_priority, v_delay, 1, NULL);
@@ -137,7 +138,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET e
     ) AS heads
 $$;
 
--- Counts by status, and what an operator looks at first. exact is false where a count above 100,000 is an estimate.
+-- Counts by status (cancelled ones are among the dead), and what an operator looks at first. exact is false where a count above 100,000 is an estimate.
 CREATE FUNCTION tidemark.jobs_ops_v1() RETURNS jsonb
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
     WITH numbers AS MATERIALIZED (
@@ -145,7 +146,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
             (SELECT count(*) FROM (SELECT FROM tidemark.job_scheduled LIMIT 100001) AS counted) AS scheduled,
             (SELECT count(*) FROM (SELECT FROM tidemark.job_grouped LIMIT 100001) AS counted) AS grouped,
             (SELECT count(*) FROM (SELECT FROM tidemark.job_finished LIMIT 100001) AS counted) AS finished,
-            (SELECT count(*) FROM (SELECT FROM tidemark.job_finished WHERE status = 4 LIMIT 100001) AS counted) AS dead
+            dead.number AS dead, dead.cancelled
+        FROM (
+            SELECT count(*) AS number, count(*) FILTER (WHERE counted.error_code = 'cancelled') AS cancelled
+            FROM (SELECT finished.error_code FROM tidemark.job_finished AS finished WHERE finished.status = 4 LIMIT 100001) AS counted
+        ) AS dead
     ), live AS MATERIALIZED (
         SELECT lease.lease_until, lease.claimed_at, cardinality(lease.job_ids) AS number FROM tidemark.job_lease AS lease
     )
@@ -156,6 +161,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
         'running', (SELECT coalesce(sum(live.number), 0) FROM live),
         'done', greatest(tidemark.count_about(numbers.finished, 'tidemark.job_finished') - numbers.dead, 0),
         'dead', numbers.dead,
+        'cancelled', numbers.cancelled,
         'exact', greatest(numbers.ready, numbers.scheduled, numbers.grouped, numbers.finished, numbers.dead) <= 100000,
         'oldest_pending_seconds', tidemark.jobs_oldest_pending_seconds(),
         'dead_last_hour', (SELECT count(*) FROM (SELECT FROM tidemark.job_finished AS finished

@@ -1,8 +1,10 @@
 //! The status document: its keys, and counts that are exact.
 
 use serde_json::{Value, json};
+use tidemark_status::Document;
 use tidemark_tests::Pipeline;
 use tokio_postgres::types::Json;
+use uuid::Uuid;
 
 use crate::{EVENING, saved_user};
 
@@ -33,6 +35,23 @@ async fn the_document_has_exactly_the_agreed_keys() {
         "publish_ms_p95",
     ];
     assert_eq!(keys(&status["last_hour"]), hour);
+    let jobs = [
+        "cancelled",
+        "dead",
+        "dead_last_hour",
+        "deadline_exceeded_last_hour",
+        "done",
+        "exact",
+        "expired_unrecovered",
+        "leases",
+        "oldest_pending_seconds",
+        "open_alerts",
+        "pending",
+        "running",
+        "scheduled",
+        "stuck",
+    ];
+    assert_eq!(keys(&status["jobs"]), jobs);
     assert_eq!(keys(&status["ticks"]), ["claim", "compute", "publish", "work"]);
     assert_eq!(keys(&status["ticks"]["claim"]), ["age_seconds", "last_end", "last_outcome", "last_start"]);
 }
@@ -202,4 +221,64 @@ async fn the_cost_of_the_last_hour_does_not_grow_with_the_history() {
         + plan[0]["Plan"]["Shared Read Blocks"].as_i64().unwrap();
     assert!(pages < 50, "{pages} pages for one published run of {user}");
     pipeline.check_invariants().await;
+}
+
+/// Enqueues so many jobs of a type.
+async fn enqueue(pipeline: &Pipeline, job_type: i32, number: i32) {
+    let enqueue = "SELECT public.enqueue_job($1) FROM generate_series(1, $2)";
+    pipeline.admin.execute(enqueue, &[&job_type, &number]).await.unwrap();
+}
+
+/// A worker takes so many jobs of a type and ends them so; with no outcome they stay in its hands.
+async fn claim_jobs(pipeline: &Pipeline, job_type: i32, number: i32, outcome: Option<(&str, &str)>) {
+    let worker = Uuid::new_v4();
+    let claim = "SELECT FROM tidemark.jobs_claim_v1($1, $2, ARRAY[$3::integer])";
+    assert_eq!(pipeline.run(claim, &[&worker, &number, &job_type]).await, u64::try_from(number).unwrap());
+    let Some((outcome, code)) = outcome else { return };
+    let end = "SELECT tidemark.jobs_end_v1($1, ARRAY[lease.lease_id], ARRAY[member.job_id], ARRAY[member.attempts::integer], ARRAY[$2],
+            NULL, ARRAY[$3])
+        FROM tidemark.job_lease AS lease CROSS JOIN LATERAL unnest(lease.job_ids, lease.attempts) AS member (job_id, attempts)
+        WHERE lease.worker_id = $1";
+    pipeline.run(end, &[&worker, &outcome, &code]).await;
+}
+
+#[tokio::test]
+async fn with_jobs_in_every_state_every_count_of_jobs_is_exact() {
+    let pipeline = Pipeline::new().await;
+    enqueue(&pipeline, 11, 5).await;
+    claim_jobs(&pipeline, 11, 5, Some(("done", ""))).await;
+    enqueue(&pipeline, 12, 4).await;
+    claim_jobs(&pipeline, 12, 1, Some(("dead", "deadline_exceeded"))).await;
+    claim_jobs(&pipeline, 12, 3, Some(("dead", "broken"))).await;
+    enqueue(&pipeline, 13, 2).await;
+    pipeline.run("SELECT tidemark.job_cancel_v1(job_id) FROM public.jobs WHERE job_type = 13", &[]).await;
+    enqueue(&pipeline, 14, 7).await;
+    claim_jobs(&pipeline, 14, 3, None).await;
+    claim_jobs(&pipeline, 14, 4, None).await;
+    let expire = "UPDATE tidemark.job_lease SET lease_until = clock_timestamp() - interval '1 second' WHERE cardinality(job_ids) = 4";
+    pipeline.run(expire, &[]).await;
+    enqueue(&pipeline, 15, 6).await;
+    pipeline.run("UPDATE tidemark.job_ready SET waiting_since = waiting_since - interval '90 seconds'", &[]).await;
+    pipeline.run("SELECT public.enqueue_job(16, delay_seconds => 600) FROM generate_series(1, 8)", &[]).await;
+
+    let mut jobs = status(&pipeline).await["jobs"].take();
+    let oldest = jobs.as_object_mut().unwrap().remove("oldest_pending_seconds").unwrap();
+    assert!((90..120).contains(&oldest.as_i64().unwrap()), "{oldest}");
+    let expected = json!({"pending": 14, "scheduled": 8, "running": 7, "done": 5, "dead": 6, "cancelled": 2, "exact": true,
+        "dead_last_hour": 6, "deadline_exceeded_last_hour": 1, "stuck": 4, "leases": 1, "expired_unrecovered": 1,
+        "open_alerts": 1});
+    assert_eq!(jobs, expected, "one alert: type 12 died; cancelled jobs are no trouble");
+    let document = Document::from_value(&status(&pipeline).await).expect("the typed form knows every figure");
+    assert_eq!(document.jobs.expect("the queue is installed").dead_of_themselves(), 4);
+}
+
+#[tokio::test]
+async fn a_job_that_runs_for_over_ten_minutes_is_stuck_although_it_is_renewed() {
+    let pipeline = Pipeline::new().await;
+    enqueue(&pipeline, 11, 2).await;
+    claim_jobs(&pipeline, 11, 2, None).await;
+    assert_eq!(status(&pipeline).await["jobs"]["stuck"], 0);
+    pipeline.run("UPDATE tidemark.job_lease SET claimed_at = claimed_at - interval '601 seconds'", &[]).await;
+    let jobs = status(&pipeline).await["jobs"].clone();
+    assert_eq!((&jobs["stuck"], &jobs["expired_unrecovered"]), (&json!(2), &json!(0)));
 }

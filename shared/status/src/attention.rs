@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::document::{Document, Ticking};
+use crate::document::{Document, Jobs, Ticking};
 
 /// A request that waits longer than this is worth a word, in seconds.
 const LONG_WAIT_SECONDS: i64 = 300;
@@ -45,7 +45,14 @@ pub fn of(document: &Document) -> Vec<Attention> {
     found.extend(exhausted(document));
     found.extend(expired(document));
     found.extend(long_wait(document));
+    if let Some(jobs) = &document.jobs {
+        found.extend(stuck_jobs(jobs));
+        found.extend(jobs_standing_still(document, jobs));
+        found.extend(dead_jobs(jobs));
+        found.extend(jobs_over_their_deadline(jobs));
+    }
     found.extend(recent_failures(document));
+    found.extend(document.jobs.as_ref().and_then(open_alerts));
     found.sort_by_key(|attention| attention.urgency);
     found
 }
@@ -140,6 +147,67 @@ fn recent_failures(document: &Document) -> Option<Attention> {
     })
 }
 
+fn stuck_jobs(jobs: &Jobs) -> Option<Attention> {
+    let what = match (jobs.stuck, jobs.expired_unrecovered) {
+        (..=0, _) => return None,
+        (1, 0) => "One job has been running for longer than ten minutes.".to_owned(),
+        (stuck, 0) => format!("{stuck} jobs have been running for longer than ten minutes."),
+        (1, _) => "One job is stuck: its lease has expired and is not recovered.".to_owned(),
+        (stuck, expired) => {
+            let leases = if expired == 1 { "one lease has".to_owned() } else { format!("{expired} leases have") };
+            format!(
+                "{stuck} jobs are stuck: {leases} expired and not been recovered, or they have run for more than ten minutes."
+            )
+        }
+    };
+    let next = "`tidemark jobs list --status running` shows them; the next tick of work takes expired leases back, and \
+        `tidemark jobs cancel JOB_ID` asks a job to stop";
+    Some(Attention::action(what, next))
+}
+
+fn jobs_standing_still(document: &Document, jobs: &Jobs) -> Option<Attention> {
+    let waited = jobs.oldest_pending_seconds;
+    let still = document.settings.work_enabled && waited > document.settings.alert_oldest_pending_seconds;
+    still.then(|| {
+        let what = format!("The oldest due job has waited for {}.", duration(waited));
+        let next = "check the ticks of work and what runs: `tidemark jobs list --status pending` and `--status running`; \
+            a job type that no handler is registered for waits as well, and so does one whose group or quota is full";
+        Attention::action(what, next)
+    })
+}
+
+fn dead_jobs(jobs: &Jobs) -> Option<Attention> {
+    let dead = jobs.dead_of_themselves();
+    (dead > 0).then(|| {
+        let number = if dead == 1 { "One job is dead".to_owned() } else { format!("{dead} jobs are dead") };
+        let lately = match jobs.dead_last_hour {
+            ..=0 => "none of them since an hour ago".to_owned(),
+            lately => format!("{lately} died in the last hour"),
+        };
+        let next = "`tidemark jobs list --status dead` shows why; mend the cause, then `tidemark jobs requeue JOB_ID` or \
+            `tidemark jobs requeue --all-dead`";
+        Attention::action(format!("{number}: {lately}."), next)
+    })
+}
+
+fn jobs_over_their_deadline(jobs: &Jobs) -> Option<Attention> {
+    let number = jobs.deadline_exceeded_last_hour;
+    (number > 0).then(|| {
+        let jobs = if number == 1 { "One job was".to_owned() } else { format!("{number} jobs were") };
+        let next =
+            "give handlers more time with `tidemark settings set work_timeout_ms=N`, or give each job less to do";
+        Attention::notice(format!("{jobs} given up in the last hour over the deadline."), next)
+    })
+}
+
+fn open_alerts(jobs: &Jobs) -> Option<Attention> {
+    let open = jobs.open_alerts;
+    (open > 0).then(|| {
+        let what = if open == 1 { "One alert is open.".to_owned() } else { format!("{open} alerts are open.") };
+        Attention::notice(what, "`tidemark alerts list` shows them and what to do")
+    })
+}
+
 /// What a stored error code asks for.
 fn meaning(code: &str) -> Option<&'static str> {
     Some(match code {
@@ -174,7 +242,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::document::tests::healthy;
+    use crate::document::tests::{healthy, healthy_with_jobs};
 
     fn found(value: &Value) -> Vec<Attention> {
         of(&Document::from_value(value).expect("a document"))
@@ -183,6 +251,54 @@ mod tests {
     #[test]
     fn nothing_needs_attention_in_a_healthy_system() {
         assert_eq!(found(&healthy()), []);
+        assert_eq!(found(&healthy_with_jobs()), [], "a job that somebody cancelled is no trouble");
+    }
+
+    #[test]
+    fn dead_jobs_ask_for_action_with_the_commands_that_help() {
+        let mut value = healthy_with_jobs();
+        value["jobs"]["dead"] = json!(4);
+        value["jobs"]["dead_last_hour"] = json!(2);
+        let found = found(&value);
+        assert_eq!((found.len(), found[0].urgency), (1, Urgency::Action));
+        assert_eq!(found[0].what, "3 jobs are dead: 2 died in the last hour.");
+        for command in ["tidemark jobs list --status dead", "tidemark jobs requeue"] {
+            assert!(found[0].next.contains(command), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn stuck_jobs_ask_for_action_and_say_whether_their_leases_are_over() {
+        let mut value = healthy_with_jobs();
+        value["jobs"]["stuck"] = json!(1);
+        assert_eq!(found(&value)[0].what, "One job has been running for longer than ten minutes.");
+        value["jobs"]["expired_unrecovered"] = json!(1);
+        assert_eq!(found(&value)[0].what, "One job is stuck: its lease has expired and is not recovered.");
+        value["jobs"]["stuck"] = json!(7);
+        assert!(found(&value)[0].what.starts_with("7 jobs are stuck: one lease has expired"), "{:?}", found(&value));
+    }
+
+    #[test]
+    fn a_due_job_that_waits_longer_than_the_setting_asks_for_action_unless_work_is_paused() {
+        let mut value = healthy_with_jobs();
+        value["jobs"]["oldest_pending_seconds"] = json!(120);
+        assert_eq!(found(&value), []);
+        value["jobs"]["oldest_pending_seconds"] = json!(121);
+        assert_eq!(found(&value)[0].what, "The oldest due job has waited for 2 min.");
+        value["settings"]["work_enabled"] = json!(false);
+        assert!(found(&value).iter().all(|one| one.urgency == Urgency::Notice), "{:?}", found(&value));
+    }
+
+    #[test]
+    fn open_alerts_and_jobs_over_their_deadline_are_worth_knowing() {
+        let mut value = healthy_with_jobs();
+        value["jobs"]["open_alerts"] = json!(2);
+        value["jobs"]["deadline_exceeded_last_hour"] = json!(1);
+        let found = found(&value);
+        assert!(found.iter().all(|one| one.urgency == Urgency::Notice));
+        assert_eq!(found[0].what, "One job was given up in the last hour over the deadline.");
+        assert_eq!(found[1].what, "2 alerts are open.");
+        assert!(found[1].next.contains("tidemark alerts list"));
     }
 
     #[test]

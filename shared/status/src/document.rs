@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 /// The status document.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -23,8 +23,18 @@ pub struct Document {
     pub last_hour: LastHour,
     /// When each function ticked last, by its name.
     pub ticks: BTreeMap<String, Tick>,
-    /// The general queue's snapshot; empty where it is not installed.
-    pub jobs: Map<String, Value>,
+    /// The general queue; none where it is not installed.
+    #[serde(deserialize_with = "installed")]
+    pub jobs: Option<Jobs>,
+}
+
+/// An empty object stands for a queue that is not installed.
+fn installed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Jobs>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    if value.as_object().is_none_or(serde_json::Map::is_empty) {
+        return Ok(None);
+    }
+    Jobs::deserialize(value).map(Some).map_err(serde::de::Error::custom)
 }
 
 /// What the document's readers need of the settings row.
@@ -41,6 +51,8 @@ pub struct Settings {
     pub publish_enabled: bool,
     /// Whether work is not paused.
     pub work_enabled: bool,
+    /// A queue whose oldest due job waits longer stands still, in seconds.
+    pub alert_oldest_pending_seconds: i64,
     /// Why the row was last changed.
     pub note: String,
     /// When it was last changed, RFC 3339.
@@ -55,6 +67,7 @@ impl Default for Settings {
             compute_enabled: true,
             publish_enabled: true,
             work_enabled: true,
+            alert_oldest_pending_seconds: 300,
             note: String::new(),
             updated_at: String::new(),
         }
@@ -129,6 +142,48 @@ pub struct LastHour {
     pub publish_ms_max: Option<i64>,
 }
 
+/// The general queue. Counts above a hundred thousand are estimates.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Jobs {
+    /// Jobs that wait, for a worker or for their time.
+    pub pending: i64,
+    /// Those of them that wait for their time, or to be sorted into their group.
+    pub scheduled: i64,
+    /// Jobs that a worker has.
+    pub running: i64,
+    /// Jobs that ended well, within the retention.
+    pub done: i64,
+    /// Jobs that are dead, within the retention; cancelled ones are among them.
+    pub dead: i64,
+    /// Dead jobs that somebody cancelled.
+    pub cancelled: i64,
+    /// Whether no count is an estimate.
+    pub exact: bool,
+    /// How long the longest waiting due job has been due, in seconds; 0 where nothing is due.
+    pub oldest_pending_seconds: i64,
+    /// Jobs that died in the last hour.
+    pub dead_last_hour: i64,
+    /// Attempts' ends in the last hour by which a job died over its deadline.
+    pub deadline_exceeded_last_hour: i64,
+    /// Running jobs whose lease has expired, or that have run for longer than ten minutes.
+    pub stuck: i64,
+    /// Live leases; each holds the jobs of one claim.
+    pub leases: i64,
+    /// Leases that have expired and that no tick of work has taken back.
+    pub expired_unrecovered: i64,
+    /// Alerts that are not over, of refreshes and functions too.
+    pub open_alerts: i64,
+}
+
+impl Jobs {
+    /// Dead jobs that somebody should look at.
+    #[must_use]
+    pub fn dead_of_themselves(&self) -> i64 {
+        (self.dead - self.cancelled).max(0)
+    }
+}
+
 /// When one function ticked last.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -168,7 +223,7 @@ impl Document {
     /// The functions that are expected to tick, and how they do. `work` is one of them once the general queue is installed.
     pub(crate) fn ticking(&self) -> Vec<(&'static str, Ticking)> {
         let work_installed =
-            !self.jobs.is_empty() || self.ticks.get("work").is_some_and(|tick| tick.age_seconds.is_some());
+            self.jobs.is_some() || self.ticks.get("work").is_some_and(|tick| tick.age_seconds.is_some());
         let functions = [
             ("claim", self.settings.claim_enabled, true),
             ("compute", self.settings.compute_enabled, true),
@@ -216,6 +271,17 @@ pub(crate) mod tests {
         })
     }
 
+    /// The same where the general queue is at work, too.
+    pub(crate) fn healthy_with_jobs() -> Value {
+        let mut value = healthy();
+        value["settings"]["alert_oldest_pending_seconds"] = json!(120);
+        value["ticks"]["work"] = value["ticks"]["claim"].clone();
+        value["jobs"] = json!({"pending": 40, "scheduled": 30, "running": 2, "done": 1000, "dead": 1, "cancelled": 1, "exact": true,
+            "oldest_pending_seconds": 1, "dead_last_hour": 1, "deadline_exceeded_last_hour": 0, "stuck": 0, "leases": 1,
+            "expired_unrecovered": 0, "open_alerts": 0});
+        value
+    }
+
     fn of(value: &Value) -> Document {
         Document::from_value(value).expect("a document")
     }
@@ -235,6 +301,16 @@ pub(crate) mod tests {
         assert!(of(&value).ticking().contains(&("claim", Ticking::Stopped(9000))));
         value["settings"]["claim_enabled"] = json!(false);
         assert!(of(&value).ticking().contains(&("claim", Ticking::Paused)));
+    }
+
+    #[test]
+    fn jobs_are_typed_where_the_queue_is_installed_and_none_where_it_is_not() {
+        assert!(of(&healthy()).jobs.is_none());
+        let jobs = of(&healthy_with_jobs()).jobs.expect("the queue is installed");
+        assert_eq!((jobs.pending, jobs.dead, jobs.dead_of_themselves()), (40, 1, 0));
+        let mut value = healthy_with_jobs();
+        value["jobs"]["pending"] = json!("many");
+        assert!(Document::from_value(&value).is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::document::{Document, LastHour};
+use crate::document::{Document, Jobs, LastHour};
 
 /// The media type of the answer.
 pub(crate) const CONTENT_TYPE: HeaderValue =
@@ -33,6 +33,11 @@ struct OfStep {
     statistic: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfStatus {
+    status: &'static str,
+}
+
 /// The figures of `document`. All are gauges: they are what the database says now, not what this process has counted.
 ///
 /// # Errors
@@ -43,6 +48,9 @@ pub(crate) fn text(document: &Document) -> Result<String, std::fmt::Error> {
     leases(&mut registry, document);
     last_hour(&mut registry, &document.last_hour);
     functions(&mut registry, document);
+    if let Some(figures) = &document.jobs {
+        jobs(&mut registry, figures);
+    }
     let mut text = String::new();
     encode(&mut text, &registry)?;
     Ok(text)
@@ -116,6 +124,37 @@ fn functions(registry: &mut Registry, document: &Document) {
     registry.register("function_enabled", "Whether the settings row lets the function work", enabled);
 }
 
+fn jobs(registry: &mut Registry, jobs: &Jobs) {
+    let by_status = Family::<OfStatus, Gauge>::default();
+    let figures = [("pending", jobs.pending), ("running", jobs.running), ("done", jobs.done), ("dead", jobs.dead)];
+    for (status, number) in figures {
+        by_status.get_or_create(&OfStatus { status }).set(number);
+    }
+    registry.register("jobs", "Jobs of the general queue by status; above 100,000 an estimate", by_status);
+    count(registry, "jobs_scheduled", "Pending jobs that wait for their time", jobs.scheduled);
+    count(registry, "jobs_cancelled", "Dead jobs that somebody cancelled", jobs.cancelled);
+    count(registry, "jobs_stuck", "Running jobs with an expired lease, or for over ten minutes", jobs.stuck);
+    count(registry, "jobs_dead_last_hour", "Jobs that died in the last hour", jobs.dead_last_hour);
+    count(
+        registry,
+        "jobs_deadline_exceeded_last_hour",
+        "Jobs given up in the last hour over the deadline",
+        jobs.deadline_exceeded_last_hour,
+    );
+    count(registry, "job_leases_active", "Live leases of the general queue", jobs.leases);
+    count(
+        registry,
+        "job_leases_expired_unrecovered",
+        "Expired leases of the general queue that no tick has taken back",
+        jobs.expired_unrecovered,
+    );
+    count(registry, "alerts_open", "Alerts that are not over", jobs.open_alerts);
+    let oldest = Seconds::default();
+    oldest.set(seconds(jobs.oldest_pending_seconds));
+    let help = "How long the longest waiting due job has been due";
+    registry.register_with_unit("jobs_oldest_pending", help, Unit::Seconds, oldest);
+}
+
 fn count(registry: &mut Registry, name: &str, help: &str, value: i64) {
     let gauge: Gauge = Gauge::default();
     gauge.set(value);
@@ -133,7 +172,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::document::tests::healthy;
+    use crate::document::tests::{healthy, healthy_with_jobs};
 
     #[test]
     fn the_text_names_each_figure_and_ends_with_the_marker() {
@@ -153,6 +192,25 @@ mod tests {
             assert!(text.lines().any(|one| one == line), "{line} is not in\n{text}");
         }
         assert!(text.ends_with("# EOF\n"));
+    }
+
+    #[test]
+    fn the_general_queue_has_its_figures_where_it_is_installed() {
+        let mut value = healthy_with_jobs();
+        value["jobs"]["open_alerts"] = json!(3);
+        let with = text(&Document::from_value(&value).expect("a document")).expect("text");
+        for line in [
+            "tidemark_jobs{status=\"pending\"} 40",
+            "tidemark_jobs{status=\"dead\"} 1",
+            "tidemark_jobs_scheduled 30",
+            "tidemark_jobs_oldest_pending_seconds 1.0",
+            "tidemark_job_leases_expired_unrecovered 0",
+            "tidemark_alerts_open 3",
+        ] {
+            assert!(with.lines().any(|one| one == line), "{line} is not in\n{with}");
+        }
+        let without = text(&Document::from_value(&healthy()).expect("a document")).expect("text");
+        assert!(!without.contains("tidemark_jobs"), "{without}");
     }
 
     #[test]

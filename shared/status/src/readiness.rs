@@ -78,6 +78,10 @@ impl Readiness {
         }
         let recovered = document.leases.expired_unrecovered <= 0;
         self.note("leases", if recovered { Verdict::Ok } else { Verdict::Failed });
+        if let Some(jobs) = &document.jobs {
+            let recovered = jobs.expired_unrecovered <= 0;
+            self.note("job_leases", if recovered { Verdict::Ok } else { Verdict::Failed });
+        }
     }
 
     fn note(&mut self, name: &'static str, verdict: Verdict) {
@@ -104,7 +108,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::document::tests::healthy;
+    use crate::document::tests::{healthy, healthy_with_jobs};
 
     fn of(value: &Value) -> Readiness {
         let mut readiness = Readiness::default();
@@ -135,6 +139,11 @@ mod tests {
         value["leases"]["expired_unrecovered"] = json!(1);
         assert!(!of(&value).is_ready());
         assert_eq!(of(&value).to_json()["leases"], "failed");
+        let mut value = healthy_with_jobs();
+        assert!(of(&value).is_ready());
+        value["jobs"]["expired_unrecovered"] = json!(1);
+        assert!(!of(&value).is_ready());
+        assert_eq!(of(&value).to_json()["job_leases"], "failed");
     }
 
     #[test]

@@ -58,7 +58,7 @@ function showAttention(found) {
 }
 
 function show({ worker_status: status, attention }) {
-  const { queue, leases, last_hour: hour, ticks, settings } = status;
+  const { queue, leases, last_hour: hour, ticks, settings, jobs } = status;
   showAttention(attention);
   pairs("queue", [
     ["Stale users", number(status.stale_users)],
@@ -67,6 +67,20 @@ function show({ worker_status: status, attention }) {
     ["Oldest request", duration(queue.oldest_pending_seconds)],
     ["Without attempts left", number(queue.exhausted_failed_jobs)],
   ]);
+  part("jobs-part").hidden = !jobs || Object.keys(jobs).length === 0;
+  if (!part("jobs-part").hidden) {
+    pairs("jobs", [
+      ["Waiting", number(jobs.pending)],
+      ["Of these for their time", number(jobs.scheduled)],
+      ["Oldest due", duration(jobs.oldest_pending_seconds)],
+      ["Running", number(jobs.running)],
+      ["Stuck", number(jobs.stuck)],
+      ["Done", number(jobs.done)],
+      ["Dead", number(jobs.dead) + (jobs.cancelled ? ` (${number(jobs.cancelled)} cancelled)` : "")],
+      ["Dead in the last hour", number(jobs.dead_last_hour)],
+      ["Open alerts", number(jobs.open_alerts)],
+    ]);
+  }
   pairs("leases", [
     ["Active", `${number(leases.active)} of ${number(settings.max_active)}`],
     ["Expired, not recovered", number(leases.expired_unrecovered)],
