@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tidemark_handlers::Registry;
 use tidemark_queue::{Connection, Function, Invocation, Outcome};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -21,21 +22,31 @@ const DEADLINE: Duration = Duration::from_secs(900);
 /// Invocations of one function that may overlap, as reserved concurrency limits them in the cloud.
 const CONCURRENCY: usize = 4;
 
+/// Everything that ticks.
+const TICKING: [Function; 4] = [Function::Claim, Function::Compute, Function::Publish, Function::Work];
+
 /// The invocations of one function: as many execution environments as overlap, each with its own connection.
 struct Environments {
     function: Function,
+    registry: Arc<Registry>,
     slots: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
 }
 
 /// Ticks every function until `stop` says so, then waits for what is under way.
-pub(crate) async fn run(database: &Database, mut stop: watch::Receiver<bool>) -> anyhow::Result<()> {
+pub(crate) async fn run(
+    database: &Database,
+    registry: Registry,
+    mut stop: watch::Receiver<bool>,
+) -> anyhow::Result<()> {
+    let registry = Arc::new(registry);
     let mut environments = HashMap::new();
-    for function in Function::ALL {
+    for function in TICKING {
         let connector = database.worker_connector(function.as_str())?;
         let idle = (0..CONCURRENCY).map(|_slot| Connection::new(Arc::clone(&connector))).collect();
         let slots = Arc::new(Semaphore::new(CONCURRENCY));
-        environments.insert(function, Arc::new(Environments { function, slots, idle: Mutex::new(idle) }));
+        let registry = Arc::clone(&registry);
+        environments.insert(function, Arc::new(Environments { function, registry, slots, idle: Mutex::new(idle) }));
     }
     let mut interval = tokio::time::interval(TICK);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -46,7 +57,7 @@ pub(crate) async fn run(database: &Database, mut stop: watch::Receiver<bool>) ->
             _stopped = stop.wait_for(|stopped| *stopped) => break,
         }
         while under_way.try_join_next().is_some() {}
-        for function in Function::ALL {
+        for function in TICKING {
             if let Some(environment) = environments.get(&function) {
                 under_way.spawn(Arc::clone(environment).invoke_once());
             }
@@ -62,7 +73,7 @@ impl Environments {
         let Ok(_permit) = self.slots.try_acquire() else { return };
         let Some(mut connection) = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop() else { return };
         let invocation = Invocation::begin(Some(jiff::Timestamp::now()), Some(DEADLINE), LINGER);
-        let summary = invoke(self.function, &mut connection, &invocation).await;
+        let summary = invoke(self.function, &mut connection, &invocation, &self.registry).await;
         if summary.outcome != Outcome::Idle {
             tracing::info!(tick.function = %self.function, tick.outcome = summary.outcome.as_str(), "{summary}");
         }

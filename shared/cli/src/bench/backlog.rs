@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tidemark_handlers::Registry;
 use tidemark_queue::{Function, Invocation};
 use tokio::task::JoinSet;
 use tokio_postgres::Client;
@@ -33,7 +34,7 @@ pub(crate) async fn measure(database: &Database, scale: Scale) -> anyhow::Result
                 loop {
                     let invocation =
                         Invocation::begin(None, Some(Duration::from_secs(900)), Duration::from_millis(900));
-                    let summary = invoke(function, &mut connection, &invocation).await;
+                    let summary = invoke(function, &mut connection, &invocation, &Registry::new()).await;
                     if summary.succeeded == 0 && summary.recovered == 0 {
                         return;
                     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use tidemark_handlers::Registry;
 use tidemark_queue::{Function, Invocation};
 
 use super::{Goal, Scale, quantile_ms};
@@ -17,7 +18,7 @@ pub(crate) async fn measure(database: &Database, scale: Scale) -> anyhow::Result
         for _invocation in 0..scale.pick(200, 2_000) {
             let invocation = Invocation::begin(None, Some(Duration::from_secs(60)), Duration::from_millis(900));
             let began = Instant::now();
-            invoke(function, &mut connection, &invocation).await;
+            invoke(function, &mut connection, &invocation, &Registry::new()).await;
             durations.push(began.elapsed());
         }
         let p99 = quantile_ms(&mut durations, 0.99);

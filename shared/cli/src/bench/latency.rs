@@ -9,6 +9,7 @@ use tokio_postgres::types::{Json, Type};
 use uuid::Uuid;
 
 use super::{Goal, Scale};
+use crate::commands::tick::handlers;
 use crate::database::Database;
 use crate::ticker;
 
@@ -43,7 +44,7 @@ pub(crate) async fn measure(database: &Database, scale: Scale) -> anyhow::Result
         stop.send(true)?;
         anyhow::Ok(())
     };
-    let (ticked, saved) = tokio::join!(ticker::run(database, stopped), saving);
+    let (ticked, saved) = tokio::join!(ticker::run(database, handlers()?, stopped), saving);
     ticked?;
     saved?;
     let row = admin.query_one(LATENCIES, &[]).await?;

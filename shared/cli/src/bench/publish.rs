@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::json;
+use tidemark_handlers::Registry;
 use tidemark_queue::{Connection, Function, Invocation};
 use tokio::sync::watch;
 use tokio_postgres::Client;
@@ -45,10 +46,10 @@ pub(crate) async fn measure(database: &Database, scale: Scale, id: &str) -> anyh
     let mut published = Vec::new();
     let mut round = 0;
     while round < rounds {
-        invoke(Function::Claim, &mut connection, &now()).await;
-        invoke(Function::Compute, &mut connection, &now()).await;
+        invoke(Function::Claim, &mut connection, &now(), &Registry::new()).await;
+        invoke(Function::Compute, &mut connection, &now(), &Registry::new()).await;
         let began = Instant::now();
-        let summary = invoke(Function::Publish, &mut connection, &now()).await;
+        let summary = invoke(Function::Publish, &mut connection, &now(), &Registry::new()).await;
         if summary.succeeded > 0 {
             published.push(began.elapsed());
             round += 1;
@@ -141,7 +142,7 @@ async fn edit(client: &Client, user: Uuid, workout: Uuid, round: i32) -> anyhow:
 
 async fn refresh(connection: &mut Connection) {
     for function in Function::ALL {
-        invoke(function, connection, &now()).await;
+        invoke(function, connection, &now(), &Registry::new()).await;
     }
 }
 

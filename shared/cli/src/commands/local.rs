@@ -18,6 +18,7 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::commands::migrate;
+use crate::commands::tick::handlers;
 use crate::database::{Database, Source};
 use crate::failure::Failure;
 use crate::freshness::{self, Freshness};
@@ -76,6 +77,8 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
         .map(|user| importing::read(&user.file, &ParseOptions::default()))
         .collect::<anyhow::Result<Vec<_>>>()?;
 
+    let registry = handlers()?;
+
     let began = Instant::now();
     // Listened for from here to the end, so that an interrupt is neither lost between two looks nor kills the process before
     // its server has stopped in order.
@@ -88,7 +91,7 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
 
     let (stop, stopped) = watch::channel(false);
     let status = serve_status(&database, options, stopped.clone(), output).await?;
-    let ticks = ticker::run(&database, stopped);
+    let ticks = ticker::run(&database, registry, stopped);
     let until = async {
         let outcome = if options.until_fresh {
             until_fresh(&client, &users, Duration::from_secs(options.timeout), &mut interrupt).await

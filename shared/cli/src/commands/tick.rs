@@ -3,16 +3,19 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tidemark_handlers::handlers::{Configuration, registry};
+use tidemark_handlers::{Registry, work};
 use tidemark_queue::{Connection, Function, Invocation, Outcome, Summary};
 
 use crate::database::Source;
+use crate::failure::Failure;
 use crate::output::Output;
 use crate::refusal::{CHECK_THE_SERVER, not_let_in};
 
 /// Options of `tidemark tick`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example (a timer that runs this every second replaces the schedule in the cloud):\n  \
-    tidemark tick claim && tidemark tick compute && tidemark tick publish")]
+    tidemark tick claim && tidemark tick compute && tidemark tick publish; tidemark tick work")]
 pub(crate) struct Options {
     /// Which function
     #[arg(value_enum)]
@@ -31,6 +34,8 @@ enum Name {
     Compute,
     /// Publish computed runs
     Publish,
+    /// Run background jobs, alerts among them, and fire schedules
+    Work,
 }
 
 /// Runs the command.
@@ -39,12 +44,14 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
         Name::Claim => Function::Claim,
         Name::Compute => Function::Compute,
         Name::Publish => Function::Publish,
+        Name::Work => Function::Work,
     };
+    let registry = handlers()?;
     let database = source.open()?;
     let mut connection = database.worker(function.as_str())?;
     let deadline = Duration::from_secs(options.deadline);
     let invocation = Invocation::begin(None, Some(deadline), Duration::ZERO);
-    let summary = invoke(function, &mut connection, &invocation).await;
+    let summary = invoke(function, &mut connection, &invocation, &registry).await;
     output.answer(&summary, || summary.to_string())?;
     let failed = matches!(summary.outcome, Outcome::Failed | Outcome::Unavailable);
     if failed {
@@ -66,13 +73,27 @@ fn next_step(summary: &Summary) -> &'static str {
     }
 }
 
-/// One invocation of `function`.
-pub(crate) async fn invoke(function: Function, connection: &mut Connection, invocation: &Invocation) -> Summary {
+/// The built-in handlers, as the environment configures them.
+pub(crate) fn handlers() -> Result<Registry, Failure> {
+    Configuration::from_environment().and_then(registry).map_err(|unusable| {
+        Failure::usage(
+            unusable.to_string(),
+            "mend the variable, or unset it; docs/HANDLERS.md and docs/ALERTS.md describe both",
+        )
+    })
+}
+
+/// One invocation of `function`; `registry` is for the jobs of the work function.
+pub(crate) async fn invoke(
+    function: Function,
+    connection: &mut Connection,
+    invocation: &Invocation,
+    registry: &Registry,
+) -> Summary {
     match function {
         Function::Claim => tidemark_queue::claim::handle(connection, invocation).await,
         Function::Compute => tidemark_projection::compute::handle(connection, invocation).await,
         Function::Publish => tidemark_projection::publish::handle(connection, invocation).await,
-        // Not a function of the pipeline: nothing ticks it here.
-        Function::Work => Summary::new(function.as_str()),
+        Function::Work => work::handle(connection, invocation, registry).await,
     }
 }
