@@ -135,9 +135,8 @@ async fn a_suspect_waits_for_the_handlers_that_run_and_nothing_begins_beside_it(
     }
     let watching = async {
         yard.probe.until_begun(3).await;
-        let held = "SELECT EXISTS (SELECT FROM tidemark.job_lease WHERE $1 = ANY (job_ids))";
-        let first = suspects.iter().min().unwrap();
-        until_true(&yard.pipeline.admin, held, &[first]).await;
+        let held = "SELECT EXISTS (SELECT FROM tidemark.job_lease WHERE job_ids && $1)";
+        until_true(&yard.pipeline.admin, held, &[&suspects]).await;
         yard.probe.release();
     };
     let (summary, ()) = tokio::join!(yard.work(), watching);
