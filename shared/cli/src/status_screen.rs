@@ -1,7 +1,7 @@
 //! The status document as a screen for people.
 
 use tidemark_status::attention::{self, Attention, Urgency, duration};
-use tidemark_status::{Document, Lease};
+use tidemark_status::{Document, Jobs, Lease};
 
 use crate::table::{Column, table};
 
@@ -10,6 +10,7 @@ pub(crate) fn draw(document: &Document) -> String {
     let mut parts = vec![format!("Tidemark, {}", readable_time(&document.as_of))];
     parts.push(attention_part(&attention::of(document)));
     parts.push(queue(document));
+    parts.extend(document.jobs.as_ref().map(jobs));
     parts.push(leases(document));
     parts.push(ticks(document));
     parts.push(last_hour(document));
@@ -53,6 +54,36 @@ fn queue(document: &Document) -> String {
         queue.exhausted_failed_jobs.to_string(),
     ];
     format!("QUEUE\n{}", table(&columns, [row]))
+}
+
+fn jobs(jobs: &Jobs) -> String {
+    let columns = [
+        Column::Figures("waiting"),
+        Column::Figures("for their time"),
+        Column::Figures("oldest due"),
+        Column::Figures("running"),
+        Column::Figures("stuck"),
+        Column::Figures("done"),
+        Column::Figures("dead"),
+        Column::Figures("cancelled"),
+        Column::Figures("dead in the last hour"),
+        Column::Figures("open alerts"),
+    ];
+    let oldest = if jobs.oldest_pending_seconds > 0 { duration(jobs.oldest_pending_seconds) } else { none() };
+    let row = vec![
+        jobs.pending.to_string(),
+        jobs.scheduled.to_string(),
+        oldest,
+        jobs.running.to_string(),
+        jobs.stuck.to_string(),
+        jobs.done.to_string(),
+        jobs.dead_of_themselves().to_string(),
+        jobs.cancelled.to_string(),
+        jobs.dead_last_hour.to_string(),
+        jobs.open_alerts.to_string(),
+    ];
+    let about = if jobs.exact { "" } else { "\n Counts above 100,000 are estimates." };
+    format!("JOBS\n{}{about}", table(&columns, [row]))
 }
 
 fn leases(document: &Document) -> String {
@@ -121,4 +152,46 @@ fn last_hour(document: &Document) -> String {
 
 fn none() -> String {
     "none".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn document() -> serde_json::Value {
+        let tick = json!({"last_outcome": "worked", "age_seconds": 2});
+        json!({
+            "as_of": "2026-03-01T10:00:02Z",
+            "settings": {"max_active": 2, "alert_oldest_pending_seconds": 300, "updated_at": "2026-03-01T09:00:00Z"},
+            "queue": {"pending_users": 3, "pending_jobs": 4, "oldest_pending_seconds": 5, "exhausted_failed_jobs": 0},
+            "stale_users": 4,
+            "leases": {"active": 1, "expired_unrecovered": 0, "backoff_waiting": 0, "active_list": [
+                {"run_id": 7, "user_id": "7d9f0c4e-0d6a-4f0e-9d0e-3a3b1c2d4e5f", "attempt": 1, "phase": "computing", "age_seconds": 3}
+            ]},
+            "last_hour": {"completed": 3, "failed": 0, "failed_by_code": {}, "compute_ms_p95": 12, "compute_ms_max": 15,
+                "publish_ms_p95": 8, "publish_ms_max": 9},
+            "ticks": {"claim": tick, "compute": tick, "publish": tick, "work": tick},
+            "jobs": {"pending": 123456, "scheduled": 30, "running": 20, "done": 1000, "dead": 5, "cancelled": 1, "exact": false,
+                "oldest_pending_seconds": 600, "dead_last_hour": 4, "deadline_exceeded_last_hour": 1, "stuck": 10, "leases": 1,
+                "expired_unrecovered": 1, "open_alerts": 2},
+        })
+    }
+
+    fn drawn(value: &serde_json::Value) -> String {
+        draw(&Document::from_value(value).expect("a document"))
+    }
+
+    #[test]
+    fn a_screen_shows_what_needs_attention_first() {
+        insta::assert_snapshot!(drawn(&document()));
+    }
+
+    #[test]
+    fn without_the_general_queue_nothing_is_said_of_jobs() {
+        let mut value = document();
+        value["jobs"] = json!({});
+        assert!(!drawn(&value).contains("JOBS"));
+    }
 }

@@ -170,8 +170,8 @@ fn jobs_standing_still(document: &Document, jobs: &Jobs) -> Option<Attention> {
     let still = document.settings.work_enabled && waited > document.settings.alert_oldest_pending_seconds;
     still.then(|| {
         let what = format!("The oldest due job has waited for {}.", duration(waited));
-        let next = "check the ticks of work and what runs: `tidemark jobs list --status pending` and `--status running`; \
-            a job type that no handler is registered for waits as well, and so does one whose group or quota is full";
+        let next = "check the ticks of work, and what runs: `tidemark jobs list --status running`; a job whose group or quota \
+            is full waits as well";
         Attention::action(what, next)
     })
 }
