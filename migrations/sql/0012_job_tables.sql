@@ -11,7 +11,7 @@ CREATE TABLE tidemark.job_body (
         pg_catalog.set_bit(pg_catalog.set_bit(
             overlay(
                 pg_catalog.uuid_send(pg_catalog.gen_random_uuid())
-                PLACING substring(pg_catalog.int8send((extract(epoch FROM pg_catalog.clock_timestamp()) * 1000)::bigint) FROM 3)
+                PLACING substring(pg_catalog.int8send((pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000)::bigint) FROM 3)
                 FROM 1 FOR 6
             ), 52, 1), 53, 1), 'hex')::uuid,
     position bigint NOT NULL DEFAULT pg_catalog.nextval('tidemark.job_position'),

@@ -34,17 +34,22 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     v_problem text;
+    v_xid xid8;
     v_position bigint;
     v_now timestamptz;
 BEGIN
-    v_problem := tidemark.job_problem($1, $2, $3, $4, $5, $6, $7);
-    IF v_problem IS NOT NULL THEN
-        RAISE EXCEPTION '%', v_problem USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
+    -- Almost every job is within these bounds; what is not is asked about. A call for each job would cost more than its rows.
+    IF ($1 >= 1 AND octet_length($2::text) <= 1048576 AND ($3 IS NULL OR octet_length($3) BETWEEN 1 AND 500) AND $4 BETWEEN -1000000 AND 1000000
+        AND $5 BETWEEN 0 AND 31536000 AND $6 BETWEEN 1 AND 100 AND ($7 IS NULL OR octet_length($7) BETWEEN 1 AND 200)) IS DISTINCT FROM true
+    THEN
+        v_problem := tidemark.job_problem($1, $2, $3, $4, $5, $6, $7);
+        IF v_problem IS NOT NULL THEN
+            RAISE EXCEPTION '%', v_problem USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
+        END IF;
     END IF;
     -- Position after transaction id: see tidemark.job_position.
-    PERFORM pg_current_xact_id();
+    v_xid := pg_current_xact_id();
     IF $3 IS NOT NULL THEN
-        enqueue_job.job_id := gen_random_uuid();
         LOOP
             INSERT INTO tidemark.job_body AS body (job_type, priority, max_attempts, dedupe_key, group_key, payload)
             SELECT $1, $4, $6, $3, $7, $2
@@ -81,70 +86,93 @@ $$;
 COMMENT ON FUNCTION public.enqueue_job(integer, jsonb, text, integer, double precision, integer, text) IS
     'Enqueues a job in the caller''s transaction. With an active job of the same dedupe_key nothing is inserted, and job_id is that job''s.';
 
--- Many at once; every row is answered on its own, in the order given. Rows with a key come in the order of their keys, so that two
--- callers with the same keys in different order do not wait for each other crosswise.
+-- Many at once; every row is answered on its own, by its place in what was given. Keys are taken in their order, so that two callers
+-- with the same keys in different order do not wait for each other crosswise. Without nested loops, because a thousand rows whose
+-- number the planner cannot know are joined to a thousand others.
 CREATE FUNCTION tidemark.jobs_enqueue_v1(
     p_job_types integer[], p_payloads jsonb[], p_dedupe_keys text[], p_priorities integer[],
     p_delays double precision[], p_max_attempts integer[], p_group_keys text[]
 ) RETURNS TABLE (ordinal integer, job_id uuid, inserted boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $$
 #variable_conflict use_column
 DECLARE
     v_number integer := cardinality(p_job_types);
+    v_xid xid8;
+    v_places integer[];
+    v_ids uuid[];
     v_row record;
-    v_bad integer;
-    v_problem text;
 BEGIN
     IF v_number > 10000 THEN
         RAISE EXCEPTION 'at most 10000 jobs can be enqueued at once' USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
     END IF;
-    SELECT given.place, given.problem INTO v_bad, v_problem
-    FROM (
+    -- The bounds of enqueue_job: what is beyond them is asked about.
+    FOR v_row IN
         SELECT listed.place, tidemark.job_problem(listed.job_type, listed.payload, listed.dedupe_key, listed.priority, listed.delay_seconds, listed.max_attempts, listed.group_key) AS problem
         FROM unnest(p_job_types, p_payloads, p_dedupe_keys, p_priorities, p_delays, p_max_attempts, p_group_keys)
             WITH ORDINALITY AS listed (job_type, payload, dedupe_key, priority, delay_seconds, max_attempts, group_key, place)
-    ) AS given
-    WHERE given.problem IS NOT NULL
-    ORDER BY given.place
-    LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'jobs[%]: %', v_bad - 1, v_problem USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
-    END IF;
-    PERFORM pg_current_xact_id();
-    RETURN QUERY
+        WHERE (listed.job_type >= 1 AND octet_length(listed.payload::text) <= 1048576
+            AND (listed.dedupe_key IS NULL OR octet_length(listed.dedupe_key) BETWEEN 1 AND 500) AND listed.priority BETWEEN -1000000 AND 1000000
+            AND listed.delay_seconds BETWEEN 0 AND 31536000 AND listed.max_attempts BETWEEN 1 AND 100
+            AND (listed.group_key IS NULL OR octet_length(listed.group_key) BETWEEN 1 AND 200)) IS DISTINCT FROM true
+        ORDER BY listed.place
+    LOOP
+        IF v_row.problem IS NOT NULL THEN
+            RAISE EXCEPTION 'jobs[%]: %', v_row.place - 1, v_row.problem USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
+        END IF;
+    END LOOP;
+    -- Positions after the transaction id: see tidemark.job_position.
+    v_xid := pg_current_xact_id();
     WITH given AS MATERIALIZED (
-        SELECT listed.place::integer AS place, listed.job_type, listed.payload, listed.priority, listed.delay_seconds, listed.max_attempts, listed.group_key,
-            nextval('tidemark.job_position') AS position
+        -- The id as the column's default makes it.
+        SELECT listed.place::integer AS place, listed.job_type, listed.payload, listed.dedupe_key, listed.priority, listed.delay_seconds,
+            listed.max_attempts, listed.group_key, nextval('tidemark.job_position') AS position, clock_timestamp() AS created_at,
+            encode(set_bit(set_bit(
+                overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send((date_part('epoch', clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6),
+                52, 1), 53, 1), 'hex')::uuid AS job_id
         FROM unnest(p_job_types, p_payloads, p_dedupe_keys, p_priorities, p_delays, p_max_attempts, p_group_keys)
             WITH ORDINALITY AS listed (job_type, payload, dedupe_key, priority, delay_seconds, max_attempts, group_key, place)
-        WHERE listed.dedupe_key IS NULL
+    ), key AS (
+        INSERT INTO tidemark.job_key AS made (dedupe_key, job_id)
+        SELECT DISTINCT ON (given.dedupe_key) given.dedupe_key, given.job_id
+        FROM given
+        WHERE given.dedupe_key IS NOT NULL
+        ORDER BY given.dedupe_key, given.place
+        ON CONFLICT DO NOTHING
+        RETURNING made.job_id
+    ), made AS MATERIALIZED (
+        SELECT given.* FROM given LEFT JOIN key ON key.job_id = given.job_id
+        WHERE given.dedupe_key IS NULL OR key.job_id IS NOT NULL
+        ORDER BY given.position
     ), body AS (
-        INSERT INTO tidemark.job_body AS made (position, job_type, priority, max_attempts, group_key, payload)
-        SELECT given.position, given.job_type, given.priority, given.max_attempts, given.group_key, given.payload FROM given
-        RETURNING made.job_id, made.position, made.created_at
+        INSERT INTO tidemark.job_body (job_id, position, job_type, priority, max_attempts, created_at, dedupe_key, group_key, payload)
+        SELECT made.job_id, made.position, made.job_type, made.priority, made.max_attempts, made.created_at, made.dedupe_key, made.group_key, made.payload
+        FROM made
     ), ready AS (
         INSERT INTO tidemark.job_ready (job_type, priority, rank, job_id, waiting_since, attempts)
-        SELECT given.job_type, given.priority, body.position, body.job_id, body.created_at, 0
-        FROM body JOIN given USING (position)
-        WHERE given.delay_seconds = 0 AND given.group_key IS NULL
+        SELECT made.job_type, made.priority, made.position, made.job_id, made.created_at, 0
+        FROM made WHERE made.delay_seconds = 0 AND made.group_key IS NULL
     ), scheduled AS (
         INSERT INTO tidemark.job_scheduled (job_id, due_at, job_type, priority, position, waiting_since, attempts, group_key)
-        SELECT body.job_id, body.created_at + make_interval(secs => given.delay_seconds), given.job_type, given.priority, body.position,
-            body.created_at, 0, given.group_key
-        FROM body JOIN given USING (position)
-        WHERE given.delay_seconds > 0 OR given.group_key IS NOT NULL
+        SELECT made.job_id, made.created_at + make_interval(secs => made.delay_seconds), made.job_type, made.priority, made.position,
+            made.created_at, 0, made.group_key
+        FROM made WHERE made.delay_seconds > 0 OR made.group_key IS NOT NULL
     )
-    SELECT given.place, body.job_id, true FROM body JOIN given USING (position) ORDER BY given.place;
-    FOR v_row IN
-        SELECT listed.*
-        FROM unnest(p_job_types, p_payloads, p_dedupe_keys, p_priorities, p_delays, p_max_attempts, p_group_keys)
-            WITH ORDINALITY AS listed (job_type, payload, dedupe_key, priority, delay_seconds, max_attempts, group_key, place)
-        WHERE listed.dedupe_key IS NOT NULL
-        ORDER BY listed.dedupe_key, listed.place
-    LOOP
-        RETURN QUERY
-        SELECT v_row.place::integer, enqueued.job_id, enqueued.inserted
-        FROM public.enqueue_job(v_row.job_type, v_row.payload, v_row.dedupe_key, v_row.priority, v_row.delay_seconds, v_row.max_attempts, v_row.group_key) AS enqueued;
-    END LOOP;
+    SELECT array_agg(made.place), array_agg(made.job_id) INTO v_places, v_ids FROM made;
+    RETURN QUERY SELECT made.place, made.job_id, true FROM unnest(v_places, v_ids) AS made (place, job_id);
+    -- What has a twin, among the active jobs or before it in this call, is answered with that one.
+    IF coalesce(cardinality(v_places), 0) < v_number THEN
+        FOR v_row IN
+            SELECT listed.*
+            FROM unnest(p_job_types, p_payloads, p_dedupe_keys, p_priorities, p_delays, p_max_attempts, p_group_keys)
+                WITH ORDINALITY AS listed (job_type, payload, dedupe_key, priority, delay_seconds, max_attempts, group_key, place)
+            LEFT JOIN unnest(v_places) AS made (place) ON made.place = listed.place
+            WHERE made.place IS NULL
+            ORDER BY listed.dedupe_key, listed.place
+        LOOP
+            RETURN QUERY
+            SELECT v_row.place::integer, enqueued.job_id, enqueued.inserted
+            FROM public.enqueue_job(v_row.job_type, v_row.payload, v_row.dedupe_key, v_row.priority, v_row.delay_seconds, v_row.max_attempts, v_row.group_key) AS enqueued;
+        END LOOP;
+    END IF;
 END
 $$;

@@ -191,6 +191,36 @@ BEGIN
 END
 $$;
 
+-- Ends a whole lease as done, which is how most end: the lease holds these jobs and attempts and no others, in this order. Says
+-- whether it did; otherwise nothing was changed. One statement finds, fences and deletes the lease; under its lock nobody adds a note.
+CREATE FUNCTION tidemark.jobs_end_whole(p_worker_id uuid, p_lease_id bigint, p_job_ids uuid[], p_attempts integer[], p_results jsonb[]) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    v_lease record;
+BEGIN
+    DELETE FROM tidemark.job_lease AS lease
+    WHERE lease.lease_id = p_lease_id AND lease.worker_id = p_worker_id
+        AND lease.job_ids = p_job_ids AND lease.attempts = p_attempts::smallint[]
+    RETURNING lease.claimed_at, lease.keyed, lease.grouped INTO v_lease;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF EXISTS (SELECT FROM tidemark.job_note AS note WHERE note.job_id = ANY (p_job_ids)) THEN
+        PERFORM tidemark.jobs_finish(p_worker_id, p_job_ids, array_agg(3), p_attempts, array_agg(v_lease.claimed_at),
+            p_results, array_agg(NULL::text), array_agg(NULL::text))
+        FROM unnest(p_job_ids);
+    ELSE
+        INSERT INTO tidemark.job_finished (job_id, status, attempts, run_started_at, finished_at, worker_id, result)
+        SELECT given.job_id, 3, given.attempts, v_lease.claimed_at, clock_timestamp(), p_worker_id, given.result
+        FROM unnest(p_job_ids, p_attempts, p_results) AS given (job_id, attempts, result);
+    END IF;
+    IF v_lease.keyed OR v_lease.grouped THEN
+        PERFORM tidemark.jobs_let_go(p_job_ids, p_job_ids, v_lease.keyed, v_lease.grouped);
+    END IF;
+    RETURN true;
+END
+$$;
+
 -- Ends claimed jobs, each on its own. Outcomes: done, fail (again after a backoff, dead when the attempts are used up), dead (at once),
 -- snooze (again after the delay, the attempt given back), release (again now, the attempt given back). p_results go with done, p_codes
 -- and p_errors with fail and dead, p_delays with snooze, and with fail in place of the backoff. p_begin names jobs of the same
@@ -210,11 +240,19 @@ DECLARE
     v_keyed boolean;
     v_grouped boolean;
 BEGIN
+    IF p_delays IS NOT NULL AND EXISTS (SELECT FROM unnest(p_delays) AS given (delay) WHERE NOT given.delay BETWEEN 0 AND 31536000) THEN
+        RAISE EXCEPTION 'delay_seconds must be from 0 to 31536000 (a year)' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF p_begin IS NULL AND cardinality(p_lease_ids) = 1 AND cardinality(p_outcomes) = cardinality(p_job_ids) AND 'done' = ALL (p_outcomes)
+        AND coalesce(cardinality(p_results), 0) <= cardinality(p_job_ids)
+    THEN
+        IF tidemark.jobs_end_whole(p_worker_id, p_lease_ids[1], p_job_ids, p_attempts, p_results) THEN
+            RETURN QUERY SELECT given.job_id, 'done' FROM unnest(p_job_ids) AS given (job_id);
+            RETURN;
+        END IF;
+    END IF;
     IF EXISTS (SELECT FROM unnest(p_outcomes) AS given (outcome) WHERE given.outcome IS NULL OR given.outcome NOT IN ('done', 'fail', 'dead', 'snooze', 'release')) THEN
         RAISE EXCEPTION 'an outcome is one of done, fail, dead, snooze, release' USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    IF EXISTS (SELECT FROM unnest(p_delays) AS given (delay) WHERE NOT given.delay BETWEEN 0 AND 31536000) THEN
-        RAISE EXCEPTION 'delay_seconds must be from 0 to 31536000 (a year)' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     SELECT * INTO v_settings FROM public.stats_projection_worker_settings;
     WITH held AS MATERIALIZED (
@@ -239,7 +277,7 @@ BEGIN
             CASE
                 WHEN fates.asked = 'release' THEN 0
                 WHEN fates.asked = 'snooze' THEN coalesce(fates.delay, 0)
-                ELSE coalesce(fates.delay, tidemark.job_backoff_seconds(fates.attempts, v_settings.job_backoff_seconds, v_settings.job_backoff_max_seconds))
+                WHEN fates.asked = 'fail' THEN coalesce(fates.delay, tidemark.job_backoff_seconds(fates.attempts, v_settings.job_backoff_seconds, v_settings.job_backoff_max_seconds))
             END)::tidemark.job_ending),
         array_agg(fates.place), array_agg(CASE WHEN fates.fate = 'cancelled' THEN 'dead' ELSE fates.fate END),
         bool_or(fates.keyed), bool_or(fates.grouped)
