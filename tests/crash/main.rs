@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod commit_cut;
+mod jobs_killed;
 mod scene;
 mod server_crashed;
 mod session_ended;
