@@ -4,6 +4,9 @@
 mod claiming;
 mod deleting;
 mod failing;
+mod jobs_claiming;
+mod jobs_enqueueing;
+mod jobs_reaping;
 mod marking;
 mod publishing;
 mod recovering;
