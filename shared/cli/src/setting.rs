@@ -23,7 +23,7 @@ pub(crate) struct Setting {
 }
 
 /// How many of the settings are numbers.
-pub(crate) const NUMBERS: usize = 8;
+pub(crate) const NUMBERS: usize = 15;
 /// How many of the settings are switches.
 pub(crate) const SWITCHES: usize = 4;
 
@@ -54,6 +54,23 @@ pub(crate) const ALL: [Setting; NUMBERS + SWITCHES] = [
     number(5, "max_attempts", "between 1 and 20", "attempts before a refresh waits for an operator"),
     number(6, "backoff_seconds", "between 0 and 86400", "shortest wait after a failure"),
     number(7, "history_retention_days", "between 1 and 365", "how long finished jobs and runs are kept"),
+    number(8, "work_timeout_ms", "between 100 and 840000", "how long one job may run, milliseconds"),
+    number(9, "job_lease_seconds", "between 3 and 3600", "how long a job is leased; renewed while it runs"),
+    number(
+        10,
+        "job_backoff_seconds",
+        "between 0 and 86400",
+        "wait after a job's first failure, doubled by each further one",
+    ),
+    number(11, "job_backoff_max_seconds", "between 1 and 86400", "longest wait after a job's failure"),
+    number(12, "job_aging_seconds", "between 1 and 86400", "a waiting job gains one step of priority in this time"),
+    number(
+        13,
+        "alert_oldest_pending_seconds",
+        "between 10 and 86400",
+        "a queue whose oldest due job waits longer stands still",
+    ),
+    number(14, "alert_tick_age_seconds", "between 10 and 86400", "a function whose last tick is older ticks no longer"),
     switch(0, "claim_enabled", "whether claim works; `tidemark pause claim` turns it off"),
     switch(1, "compute_enabled", "whether compute works"),
     switch(2, "publish_enabled", "whether publish works"),

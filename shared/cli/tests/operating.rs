@@ -97,6 +97,12 @@ async fn a_refused_value_explains_the_constraint_and_changes_nothing() {
         ("compute_timeout_ms=600000", "300000 is not above 600000 + 6000"),
         ("max_attempts=21", "between 1 and 20"),
         ("history_retention_days=-1", "between 1 and 365"),
+        ("work_timeout_ms=900000", "between 100 and 840000"),
+        ("job_lease_seconds=2", "between 3 and 3600"),
+        ("job_backoff_max_seconds=0", "between 1 and 86400"),
+        ("job_aging_seconds=0", "between 1 and 86400"),
+        ("alert_oldest_pending_seconds=9", "between 10 and 86400"),
+        ("alert_tick_age_seconds=86401", "between 10 and 86400"),
     ];
     for (assignment, explanation) in cases {
         let (code, text) = operator.fails(&["settings", "set", "backoff_seconds=1", assignment]);
@@ -106,6 +112,30 @@ async fn a_refused_value_explains_the_constraint_and_changes_nothing() {
         assert!(text.contains(column), "{assignment}: {text}");
     }
     assert_eq!(operator.json(&["settings"]), before);
+}
+
+#[tokio::test]
+async fn every_column_of_the_settings_row_is_shown_and_can_be_changed() {
+    let operator = Operator::new().await;
+    let row = operator.json(&["settings"]);
+    let screen = String::from_utf8(operator.run(&["settings"]).stdout).unwrap();
+    for (name, value) in row.as_object().unwrap() {
+        if ["id", "note", "updated_at"].contains(&name.as_str()) {
+            continue;
+        }
+        assert!(screen.lines().any(|line| line.trim_start().starts_with(&format!("{name} "))), "{name}: {screen}");
+        let changed = match value {
+            Value::Bool(on) => json!(!on),
+            number => json!(number.as_i64().unwrap() + 1),
+        };
+        let answer = operator.json(&["settings", "set", &format!("{name}={changed}")]);
+        let expected =
+            row.as_object().unwrap().iter().filter(|(other, _)| !["note", "updated_at"].contains(&other.as_str()));
+        for (other, before) in expected {
+            assert_eq!(&answer[other], if other == name { &changed } else { before }, "{name} changes {other}");
+        }
+        operator.json(&["settings", "set", &format!("{name}={value}")]);
+    }
 }
 
 #[tokio::test]
