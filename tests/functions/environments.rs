@@ -80,7 +80,7 @@ async fn no_function_carries_the_migrations_along() {
         let content = std::fs::read(binary).unwrap();
         String::from_utf8_lossy(&content).contains("CREATE FUNCTION tidemark.")
     };
-    for name in ["claim", "compute", "publish", "status"] {
+    for name in ["claim", "compute", "publish", "status", "work"] {
         let binary = tokio::task::spawn_blocking(move || binaries::function(name)).await.unwrap();
         assert!(!holds(binary), "{name}");
     }

@@ -4,3 +4,4 @@
 mod environments;
 mod status;
 mod ticking;
+mod working;

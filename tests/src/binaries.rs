@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A function's binary (`claim`, `compute`, `publish`, `status`).
+/// A function's binary (`claim`, `compute`, `publish`, `status`, `work`).
 ///
 /// # Panics
 /// When it cannot be built.
