@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tidemark_queue::jobs::Status;
+use tidemark_queue::jobs::{self, NewJob, Status};
 use tidemark_queue::{Connection, Invocation, Outcome};
 use tidemark_testkit::SocketConnector;
-use tidemark_tests::invocation;
+use tidemark_tests::{invocation, until_true};
+use uuid::Uuid;
 
+use crate::probe::PROBE;
 use crate::round_trips::RoundTrips;
 use crate::yard::Yard;
 
@@ -108,11 +110,39 @@ async fn an_invocation_lingers_for_jobs_that_come_while_it_works() {
     let lingering = Invocation::begin(None, None, Duration::from_secs(3));
     let later = async {
         yard.probe.until_begun(1).await;
-        tidemark_tests::until_true(&yard.pipeline.admin, "SELECT EXISTS (SELECT FROM tidemark.job_finished)", &[])
-            .await;
+        until_true(&yard.pipeline.admin, "SELECT EXISTS (SELECT FROM tidemark.job_finished)", &[]).await;
         yard.enqueue(json!({"done": 2})).await;
     };
     let (summary, ()) = tokio::join!(yard.work_on(&mut connection, lingering), later);
     assert_eq!(summary.succeeded, 2);
+    yard.check_invariants().await;
+}
+
+#[tokio::test]
+async fn an_invocation_that_works_on_and_on_notices_a_pause_and_takes_leases_back_meanwhile() {
+    let yard = Yard::new().await;
+    let long = yard.enqueue(json!("hold")).await;
+    let mut connection = yard.pipeline.worker();
+    let meanwhile = async {
+        yard.probe.until_begun(1).await;
+        // Somebody else's job, whose worker is gone: no other invocation is there to take it back.
+        let orphan = yard.enqueue_job(NewJob { priority: 1, ..NewJob::new(PROBE, json!({"done": 1})) }).await;
+        let worker = yard.pipeline.database.worker().await;
+        jobs::claim(&worker, &jobs::ClaimRequest::new(Uuid::new_v4(), 1)).await.unwrap();
+        let expire = "UPDATE tidemark.job_lease SET lease_until = clock_timestamp() WHERE $1 = ANY (job_ids)";
+        yard.pipeline.run(expire, &[&orphan]).await;
+        yard.probe.until("the orphan has run", |seen| seen.begun.contains(&orphan)).await;
+        yard.pipeline.set("work_enabled", "false").await;
+        // Noticed within five seconds; from then on nothing is claimed, however long the other handler takes.
+        let noticed = "SELECT last_outcome = 'paused' FROM tidemark.ticks WHERE function_name = 'work'";
+        until_true(&yard.pipeline.admin, noticed, &[]).await;
+        yard.probe.release();
+        yard.enqueue(json!({"done": 2})).await
+    };
+    let (summary, late) =
+        tokio::join!(yard.work_on(&mut connection, Invocation::begin(None, None, Duration::ZERO)), meanwhile);
+    assert_eq!(yard.job(long).await.status, Status::Done);
+    assert_eq!(yard.job(late).await.status, Status::Pending);
+    assert!(summary.succeeded <= 2, "{summary}");
     yard.check_invariants().await;
 }

@@ -63,7 +63,7 @@ impl Configuration {
     /// # Errors
     /// [`Unusable`] with the variable's name.
     pub fn from_environment() -> Result<Self, Unusable> {
-        let alert_targets = variable(ALERT_TARGETS)?.map(|document| parse_targets(document)).transpose()?;
+        let alert_targets = variable(ALERT_TARGETS)?.map(parse_targets).transpose()?;
         let webhook_reach = match variable(WEBHOOK_INNER_ADDRESSES)?.as_deref() {
             None | Some("deny") => Reach::Public,
             Some("allow") => Reach::Anywhere,
@@ -94,6 +94,7 @@ fn unusable(what: &'static str, reason: &str) -> Unusable {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

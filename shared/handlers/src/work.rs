@@ -4,6 +4,9 @@
 //! is anything to do; with nothing it ends there. Otherwise it fires the schedules that are due and works a *shift*: it claims
 //! jobs, runs up to [`CONCURRENCY`] handlers side by side and records in one round trip how some ended and which begin next.
 //!
+//! A shift that lasts ticks again every few seconds by itself: under a load that never ends, leases are taken back, schedules fire,
+//! alerts go out and a pause is noticed all the same, however few invocations may overlap.
+//!
 //! | connection | for | opened |
 //! |---|---|---|
 //! | the invocation's own | the tick, claims, ends | at the start |
@@ -23,7 +26,9 @@ mod record;
 mod shift;
 mod waiting;
 
-use tidemark_queue::{Connection, Error, Function, Invocation, Outcome, Summary, schedule, tick};
+use jiff::Timestamp;
+use tidemark_queue::tick::end;
+use tidemark_queue::{Connection, Error, Function, Invocation, Outcome, Summary, schedule};
 
 use crate::Registry;
 use begin::{Begun, begin};
@@ -36,7 +41,7 @@ pub async fn handle(connection: &mut Connection, invocation: &Invocation, regist
     if let Err(error) = work(connection, invocation, registry, &mut summary).await {
         summary.note_error(&error);
     }
-    tick::end(connection, Function::Work, invocation, &mut summary).await;
+    end(connection, Function::Work, invocation, &mut summary).await;
     summary
 }
 
@@ -46,35 +51,35 @@ async fn work(
     registry: &Registry,
     summary: &mut Summary,
 ) -> Result<(), Error> {
-    let begun = begin(connection, invocation).await?;
-    summary.recovered = begun.reaped;
-    if begun.reaped > 0 {
-        tracing::warn!(jobs.reaped = begun.reaped, jobs.dead = begun.died, "workers were gone before their jobs ended");
-        summary.outcome = Outcome::Worked;
-    }
-    if let Some(outcome) = begun.without_work {
-        summary.end_without_work(outcome);
-    }
-    let fired = fire(connection, invocation, &begun, summary).await?;
-    if begun.has_jobs || fired {
+    let begun = tick(connection, invocation, invocation.planned_at, summary).await?;
+    if begun.has_jobs {
         Shift::new(connection, invocation, registry, begun.limits, summary).run().await?;
     }
     Ok(())
 }
 
-/// Fires the schedules that are due. Says whether any of them enqueued something.
-async fn fire(
+/// Begins a tick, takes what it found into the summary, and fires the schedules that are due.
+async fn tick(
     connection: &mut Connection,
     invocation: &Invocation,
-    begun: &Begun,
+    planned_at: Option<Timestamp>,
     summary: &mut Summary,
-) -> Result<bool, Error> {
-    if !begun.schedules_due {
-        return Ok(false);
-    }
-    let fired = schedule::run(connection, invocation).await?;
-    if !fired.is_idle() {
+) -> Result<Begun, Error> {
+    let mut begun = begin(connection, invocation, planned_at).await?;
+    if begun.reaped > 0 {
+        tracing::warn!(jobs.reaped = begun.reaped, jobs.dead = begun.died, "workers were gone before their jobs ended");
+        summary.recovered += begun.reaped;
         summary.outcome = Outcome::Worked;
     }
-    Ok(fired.fired > 0)
+    if let Some(outcome) = begun.without_work {
+        summary.end_without_work(outcome);
+    }
+    if begun.schedules_due {
+        let fired = schedule::run(connection, invocation).await?;
+        if !fired.is_idle() {
+            summary.outcome = Outcome::Worked;
+        }
+        begun.has_jobs |= fired.fired > 0;
+    }
+    Ok(begun)
 }

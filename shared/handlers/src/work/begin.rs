@@ -1,5 +1,6 @@
 //! The first round trip of an invocation.
 
+use jiff::Timestamp;
 use tidemark_queue::lease::SHORT_CALL_LIMIT;
 use tidemark_queue::step::{Statement, in_one_round_trip};
 use tidemark_queue::{Connection, Error, Function, Invocation, Outcome};
@@ -25,14 +26,21 @@ pub(super) struct Begun {
 }
 
 /// Notes the tick, takes expired leases back and looks for work, in one round trip.
-pub(super) async fn begin(connection: &mut Connection, invocation: &Invocation) -> Result<Begun, Error> {
+///
+/// # Errors
+/// What the connection or the server says.
+pub(super) async fn begin(
+    connection: &mut Connection,
+    invocation: &Invocation,
+    planned_at: Option<Timestamp>,
+) -> Result<Begun, Error> {
     // It never waits for work, so that more than this means a silent peer.
     let limit = invocation.remaining().map_or(SHORT_CALL_LIMIT, |remaining| remaining.min(SHORT_CALL_LIMIT));
     connection
         .run(SHORT_CALL_LIMIT, async |client: &mut Client| {
             let statement = Statement {
                 text: WORK_BEGIN,
-                parameters: &[(&invocation.worker_id, Type::UUID), (&invocation.planned_at, Type::TIMESTAMPTZ)],
+                parameters: &[(&invocation.worker_id, Type::UUID), (&planned_at, Type::TIMESTAMPTZ)],
             };
             let (_limit, rows) = in_one_round_trip(client, Function::Work, Some(limit), statement).await?;
             let row = rows.first().ok_or_else(|| Error::Invalid("the database answered without a row".to_owned()))?;

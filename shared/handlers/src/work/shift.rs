@@ -27,6 +27,9 @@ const QUICK: Duration = Duration::from_millis(250);
 /// How often an invocation that has places free, but found nothing more to claim, looks again while its handlers run.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// How often a shift ticks again by itself: as often as a tick is noted.
+const TICK_AGAIN: Duration = Duration::from_secs(5);
+
 /// Stable codes of what is recorded for a handler that did not return.
 mod code {
     pub(super) const CANCELLED: &str = "cancelled";
@@ -50,8 +53,9 @@ pub(super) struct Shift<'a> {
     crew: Crew,
     /// Ended and not yet recorded.
     ended: Vec<(i32, Ending)>,
-    /// Nothing is claimed any more: a lease could not be renewed, or the database would not let us claim.
+    /// Nothing is claimed any more: a lease could not be renewed, the database would not let us claim, or the function is paused.
     closing: bool,
+    ticked_at: Instant,
     batch: usize,
     claimed_at: Instant,
     /// When to claim again; earlier there is nothing.
@@ -84,6 +88,7 @@ impl<'a> Shift<'a> {
             crew: Crew::default(),
             ended: Vec::new(),
             closing: false,
+            ticked_at: now,
             batch: CONCURRENCY,
             claimed_at: now,
             look_at: now,
@@ -97,6 +102,9 @@ impl<'a> Shift<'a> {
     /// When ends could not be recorded: handlers that run are cancelled, and what they held comes back with its lease.
     pub(super) async fn run(mut self) -> Result<(), Error> {
         loop {
+            if self.ticks_at().is_some_and(|instant| instant <= Instant::now()) {
+                self.tick_again().await;
+            }
             self.settle().await?;
             if !self.ended.is_empty() {
                 continue;
@@ -111,18 +119,35 @@ impl<'a> Shift<'a> {
         }
     }
 
+    /// Whether anything may be claimed, were there something.
+    fn may_claim(&self) -> bool {
+        !self.closing && self.limits.may_begin(self.invocation)
+    }
+
+    /// When to tick again.
+    fn ticks_at(&self) -> Option<Instant> {
+        self.may_claim().then_some(self.ticked_at + TICK_AGAIN)
+    }
+
+    async fn tick_again(&mut self) {
+        self.ticked_at = Instant::now();
+        match super::tick(self.connection, self.invocation, None, self.summary).await {
+            Ok(begun) => self.closing |= begun.without_work.is_some(),
+            Err(error) => {
+                self.summary.note_error(&error);
+                self.closing = true;
+            }
+        }
+    }
+
     /// Whether to claim now. What is claimed begins before more is claimed.
     fn wants_more(&self) -> bool {
-        !self.closing
-            && self.waiting.is_empty()
-            && self.crew.free() > 0
-            && self.limits.may_begin(self.invocation)
-            && Instant::now() >= self.look_at
+        self.may_claim() && self.waiting.is_empty() && self.crew.free() > 0 && Instant::now() >= self.look_at
     }
 
     /// With nothing to do, waits a moment for work that is on its way. Says whether to look again.
     async fn linger(&mut self) -> bool {
-        if self.closing || !self.invocation.may_linger() || !self.limits.may_begin(self.invocation) {
+        if !self.invocation.may_linger() || !self.may_claim() {
             return false;
         }
         self.pace.wait().await;
@@ -206,11 +231,8 @@ impl<'a> Shift<'a> {
 
     /// Gives back what will not begin in time.
     fn give_back(&mut self) {
-        let unstarted = if self.closing || !self.limits.may_begin(self.invocation) {
-            self.waiting.take_all()
-        } else {
-            self.waiting.take_overdue(Instant::now())
-        };
+        let unstarted =
+            if self.may_claim() { self.waiting.take_overdue(Instant::now()) } else { self.waiting.take_all() };
         if !unstarted.is_empty() {
             self.batch = CONCURRENCY;
         }
@@ -269,12 +291,9 @@ impl<'a> Shift<'a> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let look = (!self.closing
-            && self.crew.free() > 0
-            && self.waiting.is_empty()
-            && self.limits.may_begin(self.invocation))
-        .then_some(self.look_at);
-        [self.crew.next_deadline(), self.waiting.overdue_at(), look].into_iter().flatten().min()
+        let could_claim = self.may_claim() && self.crew.free() > 0 && self.waiting.is_empty();
+        let looks_at = could_claim.then_some(self.look_at);
+        [self.crew.next_deadline(), self.waiting.overdue_at(), looks_at, self.ticks_at()].into_iter().flatten().min()
     }
 
     fn finish(&mut self, running: Running, finished: Finished) {
