@@ -15,6 +15,7 @@
 //! - `operator.rs`, `source.rs`: the steps of the operator and of the people.
 //! - `quiescence.rs`: the end, when everybody must become fresh.
 //! - `history.rs`: what must never be undone.
+//! - `jobs.rs`: the same for the general queue, with steps and an oracle of its own.
 //! - `mutations.rs`: the same model against a protocol with a part taken out; it must notice.
 //!
 //! `TIDEMARK_MODEL_CASES` is the number of cases, `TIDEMARK_MODEL_SEED` repeats a run. A case that failed is kept in
@@ -24,6 +25,7 @@
 mod calls;
 mod faults;
 mod history;
+mod jobs;
 mod mutations;
 mod operation;
 mod operator;

@@ -103,6 +103,10 @@ pub const INVARIANTS: &[(&str, &str)] = &[
          JOIN public.user_stats_projection_runs AS run ON run.id = staged.run_id
          WHERE run.phase NOT IN ('computed', 'publishing')",
     ),
+];
+
+/// The same for the general queue.
+pub const JOB_INVARIANTS: &[(&str, &str)] = &[
     (
         "a job is in exactly one place",
         "WITH places AS (
@@ -194,8 +198,18 @@ pub const INVARIANTS: &[(&str, &str)] = &[
 /// # Panics
 /// When a query cannot be run.
 pub async fn violations(client: &Client) -> Vec<String> {
+    let mut found = violations_of(INVARIANTS, client).await;
+    found.extend(violations_of(JOB_INVARIANTS, client).await);
+    found
+}
+
+/// Every violation of these invariants.
+///
+/// # Panics
+/// When a query cannot be run.
+pub async fn violations_of(invariants: &[(&str, &str)], client: &Client) -> Vec<String> {
     let mut found = Vec::new();
-    for (name, query) in INVARIANTS {
+    for (name, query) in invariants {
         let rows = client.query(*query, &[]).await.expect("the invariant's query runs");
         for row in rows {
             let what: Option<String> = row.get(0);
