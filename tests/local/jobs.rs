@@ -217,6 +217,20 @@ async fn jobs_are_listed_by_status_type_and_key_and_a_cut_list_says_so() {
 }
 
 #[tokio::test]
+async fn a_job_of_a_type_that_is_rare_among_the_newest_is_found_all_the_same() {
+    let desk = Desk::new().await;
+    let mut rare = Vec::new();
+    for options in [&["--type", "9"][..], &["--type", "9", "--group", "g"], &["--type", "9", "--delay", "600"]] {
+        rare.push(desk.enqueue(options).await);
+    }
+    let flood = "SELECT public.enqueue_job(7) FROM generate_series(1, 1000)";
+    desk.execute(flood).await;
+    rare.reverse();
+    assert_eq!(desk.listed(&["--type", "9", "--limit", "4"]).await, rare);
+    assert_eq!(desk.listed(&["--type", "7", "--limit", "1000"]).await.len(), 1000);
+}
+
+#[tokio::test]
 async fn a_dead_job_waits_again_and_what_is_not_dead_is_told_apart() {
     let desk = Desk::new().await;
     let dead = desk.enqueue(&["--type", "7"]).await;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Transaction};
+use tokio_postgres::{Client, IsolationLevel, Transaction};
 use uuid::Uuid;
 
 use crate::database::Source;
@@ -65,7 +65,9 @@ pub(crate) async fn run(options: &ListOptions, source: &Source, output: Output) 
 
 /// The jobs, and whether there may be more.
 async fn read(options: &ListOptions, client: &mut Client, documents: bool) -> anyhow::Result<(Vec<JobLine>, bool)> {
-    let transaction = client.build_transaction().read_only(true).start().await.map_err(explain)?;
+    // One snapshot: a job that moves on between the two statements would be listed as what it was not asked for.
+    let begin = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    let transaction = begin.start().await.map_err(explain)?;
     transaction.batch_execute(JOBS_READING).await.map_err(explain)?;
     let mut ids = found(options, &transaction).await.map_err(explain)?;
     let wanted = usize::try_from(options.limit)?;
@@ -85,21 +87,30 @@ async fn found(options: &ListOptions, transaction: &Transaction<'_>) -> Result<V
     }
     match options.status {
         Some(status) => of_status(status, options.job_type, number, transaction).await,
-        None if options.job_type.is_none() => {
-            ids(&transaction.query_typed(JOBS_NEWEST, &[(&number as _, Type::INT8)]).await?)
-        }
-        None => {
-            // No index leads from a type to its newest jobs; from each status one does.
-            let mut found = Vec::new();
-            for status in JobStatus::ALL {
-                found.extend(of_status(status, options.job_type, number, transaction).await?);
-            }
-            // Ids begin with the time of the job's creation.
-            found.sort_unstable_by(|one, other| other.cmp(one));
-            found.truncate(usize::try_from(number).unwrap_or(usize::MAX));
-            Ok(found)
-        }
+        None => newest(options.job_type, number, transaction).await,
     }
+}
+
+/// The newest jobs of any status. Of a type that is rare among the newest jobs these are the heads of each status instead.
+async fn newest(
+    job_type: Option<i32>,
+    number: i64,
+    transaction: &Transaction<'_>,
+) -> Result<Vec<Uuid>, tokio_postgres::Error> {
+    let looked_at = if job_type.is_some() { number * LOOKED_AT_PER_JOB } else { number };
+    let parameters = [(&job_type as _, Type::INT4), (&number as _, Type::INT8), (&looked_at as _, Type::INT8)];
+    let mut found = ids(&transaction.query_typed(JOBS_NEWEST, &parameters).await?)?;
+    let wanted = usize::try_from(number).unwrap_or(usize::MAX);
+    if found.len() == wanted || job_type.is_none() {
+        return Ok(found);
+    }
+    for status in JobStatus::ALL {
+        found.extend(of_status(status, job_type, number, transaction).await?);
+    }
+    found.sort_unstable_by(|one, other| other.cmp(one));
+    found.dedup();
+    found.truncate(wanted);
+    Ok(found)
 }
 
 async fn of_key(
@@ -223,14 +234,14 @@ mod tests {
                 assert!(pages < 700, "{status} jobs of type {job_type:?}: {pages} pages");
             }
         }
-        let newest = pages(JOBS_NEWEST, &[(&number, Type::INT8)], &transaction).await;
+        let few = [(&none as _, Type::INT4), (&number as _, Type::INT8), (&number as _, Type::INT8)];
+        let newest = pages(JOBS_NEWEST, &few, &transaction).await;
         assert!(newest < 50, "{newest} pages for the newest jobs");
         let key = "key";
         let parameters = [(&key as _, Type::TEXT), (&none as _, Type::INT4), (&number as _, Type::INT8)];
         let of_key = pages(JOBS_OF_KEY, &parameters, &transaction).await;
         assert!(of_key < 50, "{of_key} pages for the newest jobs of a key");
-        let ids =
-            ids(&transaction.query_typed(JOBS_NEWEST, &[(&number, Type::INT8)]).await.expect("ids")).expect("ids");
+        let ids = ids(&transaction.query_typed(JOBS_NEWEST, &few).await.expect("ids")).expect("ids");
         let parameters = [(&ids as _, Type::UUID_ARRAY), (&4_i16 as _, Type::INT2), (&number as _, Type::INT8)];
         let of_status = pages(JOBS_OF_STATUS, &parameters, &transaction).await;
         assert!(of_status < 1000, "{of_status} pages to sort out twenty jobs by status");
