@@ -88,7 +88,14 @@ impl Folder {
 
     /// Runs `tidemark` with these arguments to its end.
     pub(crate) async fn run(&self, arguments: &[&str]) -> Ran {
-        let output = tokio::time::timeout(LIMIT, self.command(arguments).output()).await.expect("it ends").unwrap();
+        self.run_with(&[], arguments).await
+    }
+
+    /// As [`Folder::run`], with these variables in the environment.
+    pub(crate) async fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        let output = tokio::time::timeout(LIMIT, command.output()).await.expect("it ends").unwrap();
         Ran {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),

@@ -10,3 +10,4 @@ mod migrating;
 mod not_fresh;
 mod page;
 mod refusals;
+mod working;
