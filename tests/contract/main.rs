@@ -9,6 +9,7 @@ mod jobs_claim;
 mod jobs_ends;
 mod jobs_enqueue;
 mod jobs_groups;
+mod jobs_guide;
 mod jobs_operating;
 mod jobs_reaping;
 mod marking;

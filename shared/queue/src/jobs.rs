@@ -9,6 +9,11 @@
 //! transactions of their own under the budget of [`Function::Work`](crate::Function::Work), in one round trip each; the
 //! others run wherever the caller is, in his transaction or outside.
 
+/// The guide's examples compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/JOBS.md")]
+struct Guide;
+
 mod cancel;
 mod claim;
 mod conflict;
