@@ -1,6 +1,6 @@
 //! The work function: one invocation of the general queue.
 //!
-//! An invocation begins with one round trip ([`begin`]) that notes the tick, takes expired leases back and says whether there
+//! An invocation begins with one round trip that notes the tick, takes expired leases back and says whether there
 //! is anything to do; with nothing it ends there. Otherwise it fires the schedules that are due and works a *shift*: it claims
 //! jobs, runs up to [`CONCURRENCY`] handlers side by side and records in one round trip how some ended and which begin next.
 //!
