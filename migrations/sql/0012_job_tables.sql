@@ -54,7 +54,7 @@ CREATE TABLE tidemark.job_lane (
     priority integer NOT NULL,
     -- Proven: nothing live below it, and nothing can appear there.
     floor bigint NOT NULL DEFAULT 0,
-    -- Nothing was live below it in a snapshot before the transaction proving_xmax; becomes the floor once all older ones are over.
+    -- Drawn before the transaction proving_xmax had its id; becomes the floor once that and all older ones are over.
     proving bigint NOT NULL DEFAULT 0,
     proving_xmax xid8 NOT NULL DEFAULT '0',
     -- Where claims begin meanwhile. What it hides (a late commit) is found by the next look from the floor.

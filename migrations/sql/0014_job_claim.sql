@@ -120,13 +120,21 @@ $$;
 
 -- Looks at a lane from its proven floor, now and then and never twice at once. Finds what a late commit left below the hint; moves
 -- the floor up once no older transaction can leave anything there.
-CREATE FUNCTION tidemark.job_lane_look(p_job_type integer, p_priority integer) RETURNS void
+--
+-- Why nothing is hidden for ever: a position is drawn by a transaction that has its id already (tidemark.job_position), so that whoever
+-- drew one below a position that was drawn before this transaction had its own id has an older id. Once every id up to this
+-- one is over (pg_snapshot_xmin), all of them are visible or gone, and what a look then finds first below is all there is. The end of a
+-- snapshot (pg_snapshot_xmax) would not do as the bound: it follows the newest transaction that has ended, and one that runs may be
+-- younger. Until then claims begin at the hint, and a look each second begins at the floor, so that a late commit waits a second, or
+-- twenty times as long as the look took, at most 30 seconds. What comes back (retries, delays, moves) has ranks below zero and is
+-- read from its very beginning; each priority has a lane of its own.
+-- p_drawn: where claims began in this lane before this transaction had its id; NULL where it had one already and proves nothing.
+CREATE FUNCTION tidemark.job_lane_look(p_job_type integer, p_priority integer, p_drawn bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     v_lane tidemark.job_lane;
     v_first bigint;
     v_xmin xid8;
-    v_xmax xid8;
     v_began timestamptz := clock_timestamp();
 BEGIN
     -- The lock first, then the snapshot that proves.
@@ -139,16 +147,16 @@ BEGIN
     SELECT (SELECT ready.rank FROM tidemark.job_ready AS ready
             WHERE ready.job_type = p_job_type AND ready.priority = p_priority AND ready.rank >= v_lane.floor AND ready.rank < v_lane.hint
             ORDER BY ready.rank LIMIT 1),
-        pg_snapshot_xmin(pg_current_snapshot()), pg_snapshot_xmax(pg_current_snapshot())
-    INTO v_first, v_xmin, v_xmax;
-    IF v_first < v_lane.proving THEN
-        -- Something is live below what was to be proven: begin the proof again from there.
-        v_lane.proving := v_first;
-        v_lane.proving_xmax := v_xmax;
-    ELSIF v_xmin >= v_lane.proving_xmax THEN
+        pg_snapshot_xmin(pg_current_snapshot())
+    INTO v_first, v_xmin;
+    -- Something live below what is being proven lowers it.
+    v_lane.proving := least(v_lane.proving, v_first);
+    IF v_xmin >= v_lane.proving_xmax THEN
         v_lane.floor := v_lane.proving;
-        v_lane.proving := coalesce(v_first, v_lane.hint);
-        v_lane.proving_xmax := v_xmax;
+        IF p_drawn IS NOT NULL THEN
+            v_lane.proving := greatest(least(v_lane.hint, v_first, p_drawn), v_lane.floor);
+            v_lane.proving_xmax := pg_current_xact_id();
+        END IF;
     END IF;
     UPDATE tidemark.job_lane AS lane
     SET floor = v_lane.floor, proving = v_lane.proving, proving_xmax = v_lane.proving_xmax, hint = coalesce(v_first, lane.hint),
@@ -530,6 +538,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enab
 DECLARE
     v_state record;
     v_sorted boolean := false;
+    v_idless boolean;
     v_seconds double precision;
     v_allowed jsonb := '{}';
     v_lane record;
@@ -551,6 +560,16 @@ BEGIN
             EXISTS (SELECT FROM tidemark.job_group AS job_group WHERE job_group.waiting AND job_group.running < job_group.concurrency) AS groups
         INTO v_state
         FROM public.stats_projection_worker_settings AS settings;
+        -- Before anything is written: a look proves only what it knew before this transaction had its id.
+        IF v_state.look AND NOT v_sorted THEN
+            v_idless := pg_current_xact_id_if_assigned() IS NULL;
+            FOR v_lane IN
+                SELECT lane.job_type, lane.priority, lane.hint FROM tidemark.job_lane AS lane
+                WHERE lane.floor < lane.hint AND lane.look_after <= statement_timestamp() AND (p_job_types IS NULL OR lane.job_type = ANY (p_job_types))
+            LOOP
+                PERFORM tidemark.job_lane_look(v_lane.job_type, v_lane.priority, CASE WHEN v_idless THEN v_lane.hint END);
+            END LOOP;
+        END IF;
         EXIT WHEN v_sorted OR NOT v_state.due;
         PERFORM tidemark.jobs_sort_due();
         v_sorted := true;
@@ -561,14 +580,6 @@ BEGIN
     END IF;
     IF v_state.unknown THEN
         PERFORM tidemark.job_lanes_discover();
-    END IF;
-    IF v_state.look THEN
-        FOR v_lane IN
-            SELECT lane.job_type, lane.priority FROM tidemark.job_lane AS lane
-            WHERE lane.floor < lane.hint AND lane.look_after <= statement_timestamp() AND (p_job_types IS NULL OR lane.job_type = ANY (p_job_types))
-        LOOP
-            PERFORM tidemark.job_lane_look(v_lane.job_type, v_lane.priority);
-        END LOOP;
     END IF;
     IF v_state.quotas THEN
         v_allowed := tidemark.job_quotas_open(p_job_types);

@@ -150,6 +150,36 @@ async fn the_place_is_proven_once_every_older_transaction_is_over_and_a_held_sna
 }
 
 #[tokio::test]
+async fn a_producer_that_is_younger_than_everything_that_ended_is_not_hidden_for_ever() {
+    let queue = Queue::new().await;
+    // Transaction ids in this order: whoever claims, fills and looks has his before the producer.
+    let xid = "SELECT pg_current_xact_id()";
+    let (claiming, filling, looking) =
+        (inside(&queue.pipeline, xid).await, inside(&queue.pipeline, xid).await, inside(&queue.pipeline, xid).await);
+    let mut producer = queue.pipeline.database.worker().await;
+    let late = producer.transaction().await.unwrap();
+    let job_id = jobs::enqueue(&late, &plain()).await.unwrap().job_id;
+    let fill = "SELECT public.enqueue_job(1000) FROM generate_series(1, 400); COMMIT";
+    filling.batch_execute(fill).await.unwrap();
+    let claim = "SELECT FROM tidemark.jobs_claim_v1(gen_random_uuid(), 200);";
+    claiming.batch_execute(&format!("{claim} {claim} COMMIT")).await.unwrap();
+    looking.batch_execute(&format!("{claim} COMMIT")).await.unwrap();
+    assert!(queue.count("SELECT max(hint) FROM tidemark.job_lane").await > 200);
+    for _ in 0..4 {
+        queue.pipeline.run("UPDATE tidemark.job_lane SET look_after = '-infinity'", &[]).await;
+        queue.claim(1).await;
+    }
+    late.commit().await.unwrap();
+    let worker = &queue.worker;
+    until("the late job is claimed", async || {
+        let claimed = jobs::claim(worker, &ClaimRequest::new(Uuid::new_v4(), 1)).await.unwrap();
+        claimed.iter().any(|job| job.fence.job_id == job_id)
+    })
+    .await;
+    queue.check_invariants().await;
+}
+
+#[tokio::test]
 async fn b01_a_lease_is_judged_by_the_databases_clock_alone() {
     let queue = Queue::new().await;
     queue.enqueue(plain()).await;
