@@ -130,7 +130,6 @@ impl<'a> Shift<'a> {
     }
 
     async fn tick_again(&mut self) {
-        self.ticked_at = Instant::now();
         match super::tick(self.connection, self.invocation, None, self.summary).await {
             Ok(begun) => self.closing |= begun.without_work.is_some(),
             Err(error) => {
@@ -138,6 +137,8 @@ impl<'a> Shift<'a> {
                 self.closing = true;
             }
         }
+        // From the answer on, so that the next one is late enough to be noted.
+        self.ticked_at = Instant::now();
     }
 
     /// Whether to claim now. What is claimed begins before more is claimed.
