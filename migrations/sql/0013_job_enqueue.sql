@@ -30,13 +30,14 @@ CREATE FUNCTION public.enqueue_job(
     OUT job_id uuid,
     OUT inserted boolean
 ) RETURNS record
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     v_problem text;
     v_xid xid8;
+    v_now timestamptz := clock_timestamp();
     v_position bigint;
-    v_now timestamptz;
+    v_twin uuid;
 BEGIN
     -- Almost every job is within these bounds; what is not is asked about. A call for each job would cost more than its rows.
     IF ($1 >= 1 AND octet_length($2::text) <= 1048576 AND ($3 IS NULL OR octet_length($3) BETWEEN 1 AND 500) AND $4 BETWEEN -1000000 AND 1000000
@@ -47,40 +48,40 @@ BEGIN
             RAISE EXCEPTION '%', v_problem USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
         END IF;
     END IF;
+    -- As the column's default makes it.
+    enqueue_job.job_id := encode(set_bit(set_bit(
+        overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send((date_part('epoch', v_now) * 1000)::bigint) FROM 3) FROM 1 FOR 6),
+        52, 1), 53, 1), 'hex')::uuid;
+    enqueue_job.inserted := true;
+    WHILE $3 IS NOT NULL LOOP
+        INSERT INTO tidemark.job_key (dedupe_key, job_id) VALUES ($3, enqueue_job.job_id) ON CONFLICT DO NOTHING;
+        EXIT WHEN FOUND;
+        SELECT job_key.job_id INTO v_twin FROM tidemark.job_key AS job_key WHERE job_key.dedupe_key = $3;
+        IF FOUND THEN
+            enqueue_job.job_id := v_twin;
+            enqueue_job.inserted := false;
+            RETURN;
+        END IF;
+        -- Ended between the two looks: try again.
+    END LOOP;
     -- Position after transaction id: see tidemark.job_position.
     v_xid := pg_current_xact_id();
-    IF $3 IS NOT NULL THEN
-        LOOP
-            INSERT INTO tidemark.job_body AS body (job_type, priority, max_attempts, dedupe_key, group_key, payload)
-            SELECT $1, $4, $6, $3, $7, $2
-            WHERE NOT EXISTS (SELECT FROM tidemark.job_key AS job_key WHERE job_key.dedupe_key = $3)
-            RETURNING body.job_id, body.position, body.created_at INTO enqueue_job.job_id, v_position, v_now;
-            IF FOUND THEN
-                INSERT INTO tidemark.job_key (dedupe_key, job_id) VALUES ($3, enqueue_job.job_id) ON CONFLICT DO NOTHING;
-                EXIT WHEN FOUND;
-                -- Somebody was first: his row is committed by now, and ours goes.
-                DELETE FROM tidemark.job_body AS body WHERE body.job_id = enqueue_job.job_id;
-            END IF;
-            SELECT job_key.job_id INTO enqueue_job.job_id FROM tidemark.job_key AS job_key WHERE job_key.dedupe_key = $3;
-            IF FOUND THEN
-                enqueue_job.inserted := false;
-                RETURN;
-            END IF;
-            -- Ended between the two looks: try again.
-        END LOOP;
-    ELSE
-        INSERT INTO tidemark.job_body AS body (job_type, priority, max_attempts, group_key, payload)
-        VALUES ($1, $4, $6, $7, $2)
-        RETURNING body.job_id, body.position, body.created_at INTO enqueue_job.job_id, v_position, v_now;
-    END IF;
+    v_position := nextval('tidemark.job_position');
     IF $5 = 0 AND $7 IS NULL THEN
+        WITH body AS (
+            INSERT INTO tidemark.job_body (job_id, position, job_type, priority, max_attempts, created_at, dedupe_key, group_key, payload)
+            VALUES (enqueue_job.job_id, v_position, $1, $4, $6, v_now, $3, $7, $2)
+        )
         INSERT INTO tidemark.job_ready (job_type, priority, rank, job_id, waiting_since, attempts)
         VALUES ($1, $4, v_position, enqueue_job.job_id, v_now, 0);
     ELSE
+        WITH body AS (
+            INSERT INTO tidemark.job_body (job_id, position, job_type, priority, max_attempts, created_at, dedupe_key, group_key, payload)
+            VALUES (enqueue_job.job_id, v_position, $1, $4, $6, v_now, $3, $7, $2)
+        )
         INSERT INTO tidemark.job_scheduled (job_id, due_at, job_type, priority, position, waiting_since, attempts, group_key)
         VALUES (enqueue_job.job_id, v_now + make_interval(secs => $5), $1, $4, v_position, v_now, 0, $7);
     END IF;
-    enqueue_job.inserted := true;
 END
 $$;
 COMMENT ON FUNCTION public.enqueue_job(integer, jsonb, text, integer, double precision, integer, text) IS
@@ -93,7 +94,7 @@ CREATE FUNCTION tidemark.jobs_enqueue_v1(
     p_job_types integer[], p_payloads jsonb[], p_dedupe_keys text[], p_priorities integer[],
     p_delays double precision[], p_max_attempts integer[], p_group_keys text[]
 ) RETURNS TABLE (ordinal integer, job_id uuid, inserted boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_nestloop = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
     v_number integer := cardinality(p_job_types);

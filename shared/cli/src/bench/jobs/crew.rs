@@ -13,6 +13,11 @@ use super::arena::Arena;
 use super::rate::Rate;
 use super::system::{Parameters, System};
 
+/// The server plans a statement anew five times before it keeps a plan.
+const WARM_UP_JOBS: u32 = 8;
+/// Claims in a row that find nothing, because others hold what is there, before the queue counts as too short.
+const EMPTY_CLAIMS: u32 = 1_000;
+
 /// When a crew stops.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Until {
@@ -37,13 +42,18 @@ struct Worker {
 }
 
 impl<'a> Crew<'a> {
-    /// Connects `number` workers to the arena's copy.
+    /// Connects `number` workers to the arena's copy. Each works a few single jobs first, so that what a session does once (reading the
+    /// catalogue, planning) is not measured of anybody.
     pub(super) async fn new(arena: Arena<'a>, system: &System, number: usize) -> anyhow::Result<Self> {
         let mut workers = Vec::new();
         for _worker in 0..number {
             let client = arena.connect().await?;
             let (claim, complete) = (client.prepare(system.claim).await?, client.prepare(system.complete).await?);
-            workers.push(Arc::new(Worker { id: Uuid::new_v4(), client, claim, complete, system: *system }));
+            let worker = Worker { id: Uuid::new_v4(), client, claim, complete, system: *system };
+            for _job in 0..WARM_UP_JOBS {
+                worker.step(1).await?;
+            }
+            workers.push(Arc::new(worker));
         }
         Ok(Self { arena, workers })
     }
@@ -51,7 +61,7 @@ impl<'a> Crew<'a> {
     /// Claims and ends batches of `batch` jobs, all workers at once.
     ///
     /// # Errors
-    /// What the server says; a claim that finds nothing, because then the queue was too short for the measurement.
+    /// What the server says; a worker that finds nothing again and again, because then the queue was too short for the measurement.
     pub(super) async fn work(&self, batch: i32, until: Until) -> anyhow::Result<Rate> {
         let wal_before = self.arena.wal_bytes().await?;
         let ended = Arc::new(AtomicU32::new(0));
@@ -60,6 +70,7 @@ impl<'a> Crew<'a> {
         for worker in &self.workers {
             let (worker, ended) = (Arc::clone(worker), Arc::clone(&ended));
             tasks.spawn(async move {
+                let mut empty = 0;
                 loop {
                     let over = match until {
                         Until::Ended(jobs) => ended.load(Ordering::Relaxed) >= jobs,
@@ -68,7 +79,10 @@ impl<'a> Crew<'a> {
                     if over {
                         return anyhow::Ok(());
                     }
-                    ended.fetch_add(worker.step(batch).await?, Ordering::Relaxed);
+                    let jobs = worker.step(batch).await?;
+                    empty = if jobs == 0 { empty + 1 } else { 0 };
+                    anyhow::ensure!(empty < EMPTY_CLAIMS, "the queue of {} ran empty", worker.system.name);
+                    ended.fetch_add(jobs, Ordering::Relaxed);
                 }
             });
         }
@@ -82,11 +96,13 @@ impl<'a> Crew<'a> {
 }
 
 impl Worker {
-    /// Claims one batch and ends it. Returns how many jobs that were.
+    /// Claims one batch and ends it. Returns how many jobs that were; others may hold all that it could have.
     async fn step(&self, batch: i32) -> anyhow::Result<u32> {
         let claimed =
             self.client.query(&self.claim, &borrowed(&(self.system.claim_parameters)(self.id, batch))).await?;
-        anyhow::ensure!(!claimed.is_empty(), "the queue of {} ran empty", self.system.name);
+        if claimed.is_empty() {
+            return Ok(0);
+        }
         let parameters = (self.system.complete_parameters)(self.id, &claimed);
         let ended = self.client.query(&self.complete, &borrowed(&parameters)).await?;
         anyhow::ensure!(ended.len() == claimed.len(), "{} ended fewer jobs than it claimed", self.system.name);

@@ -10,6 +10,7 @@ pub(super) use textbook::{ENQUEUE, ENQUEUE_MANY, TEXTBOOK};
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use tidemark_testkit::TestDatabase;
 
     use super::*;
