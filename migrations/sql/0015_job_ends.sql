@@ -350,7 +350,7 @@ END
 $$;
 
 -- Stores the progress of a running job whose lease is alive. Says whether it did.
-CREATE FUNCTION tidemark.job_progress_v1(p_worker_id uuid, p_job_id uuid, p_attempt integer, p_progress jsonb) RETURNS boolean
+CREATE FUNCTION tidemark.job_progress_v1(p_worker_id uuid, p_job_id uuid, p_attempt integer, p_progress jsonb, p_lease_id bigint DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_lease tidemark.job_lease;
@@ -360,7 +360,7 @@ BEGIN
     END IF;
     SELECT lease.* INTO v_lease FROM tidemark.job_lease AS lease
     WHERE lease.worker_id = p_worker_id AND p_job_id = ANY (lease.job_ids)
-        AND lease.attempts[array_position(lease.job_ids, p_job_id)] = p_attempt
+        AND lease.attempts[array_position(lease.job_ids, p_job_id)] = p_attempt AND coalesce(lease.lease_id = p_lease_id, true)
     FOR UPDATE;
     -- Another attempt may have come while this waited for the lock: the locked row decides, then the clock.
     IF NOT FOUND OR v_lease.attempts[array_position(v_lease.job_ids, p_job_id)] IS DISTINCT FROM p_attempt OR v_lease.lease_until <= clock_timestamp() THEN

@@ -66,7 +66,7 @@ GRANT EXECUTE ON FUNCTION
     tidemark.jobs_end_v1(uuid, bigint[], uuid[], integer[], text[], jsonb[], text[], text[], double precision[], uuid[]),
     tidemark.jobs_start_v1(uuid, uuid[]),
     tidemark.jobs_renew_v1(uuid, bigint[], uuid[], integer[], double precision),
-    tidemark.job_progress_v1(uuid, uuid, integer, jsonb),
+    tidemark.job_progress_v1(uuid, uuid, integer, jsonb, bigint),
     tidemark.jobs_reap_v1(integer),
     tidemark.jobs_requeue_v1(uuid[]),
     tidemark.job_cancel_v1(uuid),

@@ -251,6 +251,7 @@ async fn b28_an_attempt_that_was_given_back_and_granted_again_is_another_claim()
     assert_eq!(ended, [Ended::Lost, Ended::Done]);
     let renewed = jobs::renew_lease(&queue.worker, worker_id, &[old, held[0].fence], None).await.unwrap();
     assert!(matches!(renewed.as_slice(), [Renewal::Lost, Renewal::Until { .. }]), "{renewed:?}");
+    assert!(!jobs::set_progress(&queue.worker, &old, &json!("late")).await.unwrap());
     assert_eq!(queue.status(job_id).await, Status::Running);
     queue.check_invariants().await;
 }

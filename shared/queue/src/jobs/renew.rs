@@ -87,6 +87,7 @@ pub async fn set_progress(client: &Client, fence: &Fence, progress: &Value) -> R
             (&fence.job_id, Type::UUID),
             (&fence.attempt, Type::INT4),
             (progress, Type::JSONB),
+            (&fence.lease_id, Type::INT8),
         ],
     )
     .await?;
