@@ -48,9 +48,10 @@ $$;
 CREATE FUNCTION tidemark.alerts_send() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
-    -- Recovered before anybody was told: nothing to tell.
+    -- Recovered before anybody was told: nothing to tell. While a delivery is on its way some may have been told already.
     UPDATE public.alert_outbox AS alert SET resolve_noticed = true
-    WHERE NOT alert.resolve_noticed AND alert.resolved_at IS NOT NULL AND alert.noticed_at IS NULL;
+    WHERE NOT alert.resolve_noticed AND alert.resolved_at IS NOT NULL AND alert.noticed_at IS NULL
+        AND NOT EXISTS (SELECT FROM tidemark.job_key AS job_key WHERE job_key.dedupe_key = 'tidemark.alerts');
     IF EXISTS (SELECT FROM tidemark.alerts_untold())
         AND NOT EXISTS (SELECT FROM tidemark.job_key AS job_key WHERE job_key.dedupe_key = 'tidemark.alerts')
         AND NOT EXISTS (

@@ -187,6 +187,37 @@ async fn a_target_that_is_away_keeps_no_other_waiting_and_gets_it_when_it_is_bac
 }
 
 #[tokio::test]
+async fn a_recovery_while_one_target_is_away_is_told_to_those_who_know_of_the_trouble() {
+    let (healthy, away) =
+        (HttpSink::start([]).await, HttpSink::start([SinkAnswer::Status(503), SinkAnswer::Status(200)]).await);
+    let yard = yard_with(&[&healthy, &away]).await;
+    yard.pipeline.run("INSERT INTO public.alert_outbox (kind, subject) VALUES ('test', 'trouble')", &[]).await;
+    yard.work().await;
+    yard.pipeline.run("UPDATE public.alert_outbox SET resolved_at = clock_timestamp()", &[]).await;
+    yard.work().await;
+    assert_eq!(healthy.requests().len(), 1, "the delivery is on its way");
+    yard.make_due().await;
+    yard.work().await;
+    assert_eq!(told(&healthy), [one("test", "raised", 1), one("test", "resolved", 1)]);
+    assert_eq!(told(&away)[1..], [one("test", "resolved", 1)]);
+    assert_eq!(untold(&yard).await, 0);
+    yard.check_invariants().await;
+}
+
+#[tokio::test]
+async fn what_is_over_before_anybody_was_told_is_told_to_nobody() {
+    let sink = HttpSink::start([]).await;
+    let yard = yard_with(&[&sink]).await;
+    let over =
+        "INSERT INTO public.alert_outbox (kind, subject, resolved_at) VALUES ('test', 'over', clock_timestamp())";
+    yard.pipeline.run(over, &[]).await;
+    yard.work().await;
+    assert_eq!(sink.requests().len(), 0);
+    assert_eq!(untold(&yard).await, 0);
+    yard.check_invariants().await;
+}
+
+#[tokio::test]
 async fn new_alerts_reach_the_others_while_one_target_is_away() {
     let (healthy, away) = (HttpSink::start([]).await, HttpSink::start([SinkAnswer::Status(503)]).await);
     let yard = yard_with(&[&healthy, &away]).await;
