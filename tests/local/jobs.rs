@@ -1,8 +1,9 @@
 //! The general queue from the command line.
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use tidemark_testkit::TestDatabase;
-use tidemark_tests::binaries;
+use tidemark_tests::{binaries, until};
 use tokio::io::AsyncWriteExt;
 use tokio_postgres::Client;
 use uuid::Uuid;
@@ -228,6 +229,28 @@ async fn a_job_of_a_type_that_is_rare_among_the_newest_is_found_all_the_same() {
     rare.reverse();
     assert_eq!(desk.listed(&["--type", "9", "--limit", "4"]).await, rare);
     assert_eq!(desk.listed(&["--type", "7", "--limit", "1000"]).await.len(), 1000);
+}
+
+#[tokio::test]
+async fn an_interrupt_ends_the_local_system_in_the_middle_of_a_long_queue() {
+    let desk = Desk::new().await;
+    desk.execute(
+        "SELECT tidemark.jobs_enqueue_v1(array_fill(7, ARRAY[10000]), array_fill('{}'::jsonb, ARRAY[10000]),
+            array_fill(NULL::text, ARRAY[10000]), array_fill(100, ARRAY[10000]), array_fill(0::float8, ARRAY[10000]),
+            array_fill(100, ARRAY[10000]), array_fill(NULL::text, ARRAY[10000])) FROM generate_series(1, 15)",
+    )
+    .await;
+    let untried = async || -> i64 {
+        let count = "SELECT count(*) FROM tidemark.job_ready WHERE attempts = 0";
+        desk.admin.query_one(count, &[]).await.unwrap().get(0)
+    };
+    let url = desk.database.url_for("postgres");
+    let local = desk.folder.start(&["local", "--port", "0", "--database-url", &url]);
+    until("work has begun", async || untried().await < 150_000).await;
+    local.signal(Signal::INT);
+    let ran = local.ended().await;
+    assert_eq!(ran.code, Some(0), "it ends in order: {} bytes on stderr", ran.stderr.len());
+    assert!(untried().await > 0, "it did not wait until everything was done");
 }
 
 #[tokio::test]

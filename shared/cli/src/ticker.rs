@@ -19,6 +19,9 @@ const TICK: Duration = Duration::from_secs(1);
 const LINGER: Duration = Duration::from_millis(900);
 /// The deadline of an invocation; the longest that Lambda allows.
 const DEADLINE: Duration = Duration::from_secs(900);
+/// How long invocations that are under way may go on after the end was asked for. With much to do one would go on to its
+/// deadline; what it leaves behind is recovered once its lease is over, as after a crash.
+const GRACE: Duration = Duration::from_secs(10);
 /// Invocations of one function that may overlap, as reserved concurrency limits them in the cloud.
 const CONCURRENCY: usize = 4;
 
@@ -33,7 +36,7 @@ struct Environments {
     idle: Mutex<Vec<Connection>>,
 }
 
-/// Ticks every function until `stop` says so, then waits for what is under way.
+/// Ticks every function until `stop` says so, then waits a little for what is under way.
 pub(crate) async fn run(
     database: &Database,
     registry: Registry,
@@ -63,7 +66,9 @@ pub(crate) async fn run(
             }
         }
     }
-    under_way.join_all().await;
+    if tokio::time::timeout(GRACE, under_way.join_all()).await.is_err() {
+        tracing::info!("what was still under way was cut off");
+    }
     Ok(())
 }
 
