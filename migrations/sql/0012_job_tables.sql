@@ -107,7 +107,7 @@ CREATE TABLE tidemark.job_group (
 CREATE SEQUENCE tidemark.job_turn AS bigint CACHE 1;
 CREATE INDEX job_group_claimable ON tidemark.job_group (head_priority, turn) WHERE waiting AND running < concurrency;
 CREATE INDEX job_group_longest ON tidemark.job_group (turn) WHERE waiting AND running < concurrency;
--- Only its holder sorts jobs whose time has come.
+-- Only its holder sorts jobs whose time has come, and makes lanes known. A row, because anybody could hold an advisory lock.
 CREATE TABLE tidemark.job_sorting_gate (
     id smallint PRIMARY KEY DEFAULT 1 CONSTRAINT job_sorting_gate_one_row CHECK (id = 1)
 );
@@ -172,9 +172,13 @@ CREATE INDEX job_quota_use_quota ON tidemark.job_quota_use (quota, used_at);
 CREATE TABLE public.job_limits (
     job_type integer PRIMARY KEY,
     group_concurrency integer CONSTRAINT job_limits_group_concurrency CHECK (group_concurrency BETWEEN 1 AND 100000),
-    quota text REFERENCES public.job_quotas (quota),
-    served_at timestamptz NOT NULL DEFAULT '-infinity'
+    quota text REFERENCES public.job_quotas (quota)
 );
+-- When a type under a quota was last given a part of it. Apart from the limits, which an operator may hold in a transaction.
+CREATE TABLE tidemark.job_type_served (
+    job_type integer PRIMARY KEY,
+    served_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
 COMMENT ON TABLE public.job_limits IS
     'group_concurrency: how many jobs of one group_key may run at once. quota: the quota that starting a job of this type uses up.';
 

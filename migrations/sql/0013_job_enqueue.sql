@@ -106,6 +106,10 @@ BEGIN
     IF v_number > 10000 THEN
         RAISE EXCEPTION 'at most 10000 jobs can be enqueued at once' USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
     END IF;
+    IF (SELECT bool_or(given.number <> v_number) FROM unnest(ARRAY[cardinality(p_payloads), cardinality(p_dedupe_keys), cardinality(p_priorities),
+        cardinality(p_delays), cardinality(p_max_attempts), cardinality(p_group_keys)]) AS given (number)) THEN
+        RAISE EXCEPTION 'the lists of jobs must be of one length' USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was enqueued.';
+    END IF;
     -- The bounds of enqueue_job: what is beyond them is asked about.
     FOR v_row IN
         SELECT listed.place, tidemark.job_problem(listed.job_type, listed.payload, listed.dedupe_key, listed.priority, listed.delay_seconds, listed.max_attempts, listed.group_key) AS problem

@@ -101,19 +101,40 @@ CREATE VIEW tidemark.job_lane_unknown AS
 CREATE FUNCTION tidemark.job_lanes_discover() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    v_found integer;
+    v_start record;
+    v_type integer;
+    v_priority integer;
+    v_next integer;
+    -- A thousand in one claim (0.2 s), so that it stays within its budget; the next claim goes on.
+    v_left integer := 1000;
 BEGIN
     -- One claim at a time; the others go on without the new lanes instead of waiting for it.
-    IF NOT pg_try_advisory_xact_lock(hashtextextended('tidemark.job_lanes', 0)) THEN
+    PERFORM FROM tidemark.job_sorting_gate FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
         RETURN;
     END IF;
-    LOOP
-        INSERT INTO tidemark.job_lane (job_type, priority)
-        SELECT found.job_type, found.priority FROM tidemark.job_lane_unknown AS found
-        ORDER BY found.job_type, found.priority
-        ON CONFLICT DO NOTHING;
-        GET DIAGNOSTICS v_found = ROW_COUNT;
-        EXIT WHEN v_found = 0;
+    -- From the first unknown lane of each gap on to the next known one, lane by lane: a lane costs one look into the index.
+    FOR v_start IN SELECT found.job_type, found.priority FROM tidemark.job_lane_unknown AS found LOOP
+        v_type := v_start.job_type;
+        v_priority := v_start.priority;
+        WHILE v_left > 0 LOOP
+            INSERT INTO tidemark.job_lane (job_type, priority) VALUES (v_type, v_priority) ON CONFLICT DO NOTHING;
+            EXIT WHEN NOT FOUND;
+            v_left := v_left - 1;
+            SELECT ready.priority INTO v_next FROM tidemark.job_ready AS ready
+            WHERE ready.job_type = v_type AND ready.priority > v_priority
+            ORDER BY ready.priority
+            LIMIT 1;
+            IF NOT FOUND THEN
+                SELECT ready.job_type, ready.priority INTO v_type, v_next FROM tidemark.job_ready AS ready
+                WHERE ready.job_type > v_type
+                ORDER BY ready.job_type, ready.priority
+                LIMIT 1;
+                EXIT WHEN NOT FOUND;
+            END IF;
+            v_priority := v_next;
+        END LOOP;
+        EXIT WHEN v_left = 0;
     END LOOP;
 END
 $$;
@@ -296,7 +317,10 @@ BEGIN
         v_to := v_best.high;
         IF v_best.suspect = v_best.head THEN
             -- It runs alone: first in a claim of its own, or not in this one.
-            EXIT WHEN p_beside OR v_left < p_number;
+            IF p_beside OR v_left < p_number THEN
+                v_sources := v_sources[2:];
+                CONTINUE;
+            END IF;
             v_ask := least(v_ask, 1);
             v_to := v_best.head;
             v_left := 1;
@@ -394,6 +418,12 @@ BEGIN
     -- Locked rows, never a count beside SKIP LOCKED: two claims cannot both see the last free place.
     v_groups := ARRAY(SELECT held FROM tidemark.job_groups_hold(p_number, p_job_types, p_allowed) AS held);
     FOREACH v_group IN ARRAY v_groups LOOP
+        -- The limit as it is now: the group may have been made while its change was not committed yet.
+        v_group.concurrency := coalesce(
+            (SELECT limits.group_concurrency FROM public.job_limits AS limits WHERE limits.job_type = v_group.job_type), 2147483647);
+        UPDATE tidemark.job_group AS job_group SET concurrency = v_group.concurrency
+        WHERE job_group.job_type = v_group.job_type AND job_group.group_key = v_group.group_key AND job_group.concurrency <> v_group.concurrency;
+        CONTINUE WHEN v_group.running >= v_group.concurrency;
         v_ask := least(v_left, greatest(p_number / cardinality(v_groups), 1), v_group.concurrency - v_group.running,
             coalesce((p_allowed ->> v_group.job_type::text)::integer, v_left));
         v_got := 0;
@@ -486,10 +516,13 @@ BEGIN
     ), wanting AS (
         SELECT limits.job_type, limits.quota, row_number() OVER sharing AS place, count(*) OVER (PARTITION BY limits.quota) AS number
         FROM public.job_limits AS limits
+        LEFT JOIN tidemark.job_type_served AS served ON served.job_type = limits.job_type
         WHERE limits.quota IS NOT NULL AND (p_job_types IS NULL OR limits.job_type = ANY (p_job_types))
             AND (EXISTS (SELECT FROM tidemark.job_ready AS ready WHERE ready.job_type = limits.job_type)
-                OR EXISTS (SELECT FROM tidemark.job_grouped AS grouped WHERE grouped.job_type = limits.job_type))
-        WINDOW sharing AS (PARTITION BY limits.quota ORDER BY limits.served_at, limits.job_type)
+                -- A type whose groups are all full could not use its share.
+                OR EXISTS (SELECT FROM tidemark.job_group AS job_group
+                    WHERE job_group.job_type = limits.job_type AND job_group.waiting AND job_group.running < job_group.concurrency))
+        WINDOW sharing AS (PARTITION BY limits.quota ORDER BY coalesce(served.served_at, '-infinity'), limits.job_type)
     )
     SELECT jsonb_object_agg(limits.job_type, coalesce(open.number / wanting.number + (wanting.place <= open.number % wanting.number)::integer, 0))
     INTO v_allowed
@@ -521,7 +554,9 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET
         JOIN public.job_limits AS limits ON limits.job_type = body.job_type AND limits.quota IS NOT NULL
         GROUP BY limits.quota, limits.job_type
     ), served AS (
-        UPDATE public.job_limits AS limits SET served_at = clock_timestamp() FROM used WHERE limits.job_type = used.job_type
+        INSERT INTO tidemark.job_type_served AS served (job_type, served_at)
+        SELECT used.job_type, clock_timestamp() FROM used ORDER BY used.job_type
+        ON CONFLICT (job_type) DO UPDATE SET served_at = excluded.served_at
     )
     INSERT INTO tidemark.job_quota_use (quota, used_at, number)
     SELECT used.quota, clock_timestamp(), sum(used.number) FROM used GROUP BY used.quota
@@ -587,6 +622,12 @@ BEGIN
     -- Groups and jobs without a group share a claim; of a single place now the ones, now the others.
     IF v_state.groups THEN
         v_share := p_limit / 2 + CASE WHEN p_limit % 2 = 1 AND random() < 0.5 THEN 1 ELSE 0 END;
+        -- A suspect waits for a claim of its own: one in four leaves the groups aside for it.
+        IF random() < 0.25 AND EXISTS (
+            SELECT FROM tidemark.job_ready AS ready WHERE ready.suspect AND (p_job_types IS NULL OR ready.job_type = ANY (p_job_types)))
+        THEN
+            v_share := 0;
+        END IF;
         IF v_share > 0 THEN
             v_taken := ARRAY(SELECT taken FROM tidemark.jobs_take_grouped(v_share, p_job_types, v_allowed, false) AS taken);
             v_allowed := tidemark.job_quotas_left(v_allowed, v_taken);

@@ -100,7 +100,7 @@ $$;
 CREATE FUNCTION tidemark.jobs_wait_again(p_job_ids uuid[], p_attempts integer[], p_delays double precision[], p_suspects boolean[]) RETURNS void
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
     WITH waiting AS MATERIALIZED (
-        SELECT body.*, given.attempts, given.delay, given.suspect
+        SELECT body.*, given.attempts, coalesce(given.delay, 0) AS delay, given.suspect
         FROM unnest(p_job_ids, p_attempts, p_delays, p_suspects) AS given (job_id, attempts, delay, suspect)
         JOIN tidemark.job_body AS body ON body.job_id = given.job_id
     ), ready AS (
@@ -200,7 +200,7 @@ DECLARE
 BEGIN
     DELETE FROM tidemark.job_lease AS lease
     WHERE lease.lease_id = p_lease_id AND lease.worker_id = p_worker_id
-        AND lease.job_ids = p_job_ids AND lease.attempts = p_attempts::smallint[]
+        AND lease.job_ids = p_job_ids AND lease.attempts::integer[] = p_attempts
     RETURNING lease.claimed_at, lease.keyed, lease.grouped INTO v_lease;
     IF NOT FOUND THEN
         RETURN false;
@@ -240,6 +240,9 @@ DECLARE
     v_keyed boolean;
     v_grouped boolean;
 BEGIN
+    IF cardinality(p_outcomes) IS DISTINCT FROM cardinality(p_job_ids) OR cardinality(p_attempts) IS DISTINCT FROM cardinality(p_job_ids) THEN
+        RAISE EXCEPTION 'each job needs its attempt and its outcome' USING ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was ended.';
+    END IF;
     IF p_delays IS NOT NULL AND EXISTS (SELECT FROM unnest(p_delays) AS given (delay) WHERE NOT given.delay BETWEEN 0 AND 31536000) THEN
         RAISE EXCEPTION 'delay_seconds must be from 0 to 31536000 (a year)' USING ERRCODE = 'invalid_parameter_value';
     END IF;
@@ -380,10 +383,17 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enab
 #variable_conflict use_column
 DECLARE
     v_lease tidemark.job_lease;
-    v_ended tidemark.job_ending[];
-    v_suspects uuid[];
+    v_ended tidemark.job_ending[] := '{}';
+    v_more tidemark.job_ending[];
+    v_begun uuid[];
+    v_suspects uuid[] := '{}';
+    v_keyed boolean := false;
+    v_grouped boolean := false;
     c_error constant text := 'the worker was gone before the job ended (lease_expired)';
 BEGIN
+    IF p_limit IS NULL OR p_limit NOT BETWEEN 1 AND 1000 THEN
+        RAISE EXCEPTION 'a reap needs a limit from 1 to 1000' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
     FOR v_lease IN
         WITH expired AS MATERIALIZED (
             SELECT lease.* FROM tidemark.job_lease AS lease
@@ -395,12 +405,15 @@ BEGIN
         SELECT expired.* FROM expired
     LOOP
         DELETE FROM tidemark.job_lease AS lease WHERE lease.lease_id = v_lease.lease_id;
-        v_suspects := CASE WHEN cardinality(coalesce(v_lease.started, v_lease.job_ids)) > 1 THEN coalesce(v_lease.started, v_lease.job_ids) ELSE '{}' END;
+        v_begun := coalesce(v_lease.started, v_lease.job_ids);
+        v_suspects := v_suspects || CASE WHEN cardinality(v_begun) > 1 THEN v_begun ELSE '{}' END;
+        v_keyed := v_keyed OR v_lease.keyed;
+        v_grouped := v_grouped OR v_lease.grouped;
         SELECT array_agg((fates.job_id, fates.attempts, v_lease.claimed_at, CASE WHEN fates.cancelled OR fates.used_up THEN 'dead' ELSE 'pending' END,
             CASE WHEN fates.charged THEN 'fail' ELSE 'release' END,
             NULL::jsonb, CASE WHEN fates.cancelled THEN 'cancelled' WHEN fates.charged THEN 'lease_expired' END,
             CASE WHEN fates.charged THEN c_error END, 0)::tidemark.job_ending)
-        INTO v_ended
+        INTO v_more
         FROM (
             SELECT member.job_id, member.attempts, blame.charged, coalesce(note.cancel_requested, false) AS cancelled,
                 blame.charged AND member.attempts >= body.max_attempts AS used_up
@@ -411,12 +424,16 @@ BEGIN
                 SELECT v_lease.started IS NULL OR (cardinality(v_lease.started) = 1 AND member.job_id = v_lease.started[1]) AS charged
             ) AS blame
         ) AS fates;
-        PERFORM tidemark.jobs_settle(v_lease.worker_id, v_ended, v_lease.keyed, v_lease.grouped, v_suspects);
-        RETURN QUERY
-        SELECT body.job_id, body.job_type, CASE WHEN ended.fate = 'dead' THEN 4::smallint ELSE 1::smallint END, coalesce(ended.error, '')
-        FROM unnest(v_ended) AS ended JOIN tidemark.job_body AS body ON body.job_id = ended.job_id
-        ORDER BY body.job_id;
+        v_ended := v_ended || v_more;
     END LOOP;
+    -- All leases at once, so that alerts, keys and groups are locked in their order once, as everywhere else.
+    IF cardinality(v_ended) > 0 THEN
+        PERFORM tidemark.jobs_settle(NULL, v_ended, v_keyed, v_grouped, v_suspects);
+    END IF;
+    RETURN QUERY
+    SELECT body.job_id, body.job_type, CASE WHEN ended.fate = 'dead' THEN 4::smallint ELSE 1::smallint END, coalesce(ended.error, '')
+    FROM unnest(v_ended) AS ended JOIN tidemark.job_body AS body ON body.job_id = ended.job_id
+    ORDER BY body.job_id;
 END
 $$;
 
@@ -500,12 +517,13 @@ DECLARE
     v_body tidemark.job_body;
     v_found record;
 BEGIN
-    SELECT body.* INTO v_body FROM tidemark.job_body AS body WHERE body.job_id = p_job_id;
-    IF NOT FOUND THEN
-        RETURN 'unknown';
-    END IF;
-    -- Between two places a job is in a transaction of somebody else, for which the statements wait; once more is enough then.
-    FOR v_try IN 1..3 LOOP
+    -- Between two places a job is in a transaction of somebody else, for which the statements wait; once more is enough then. The body is
+    -- read each time: that transaction may have given it another priority.
+    FOR v_try IN 1..10 LOOP
+        SELECT body.* INTO v_body FROM tidemark.job_body AS body WHERE body.job_id = p_job_id;
+        IF NOT FOUND THEN
+            RETURN 'unknown';
+        END IF;
         SELECT * INTO v_found FROM tidemark.job_withdraw(v_body);
         IF v_found.withdrawn THEN
             PERFORM tidemark.jobs_finish(NULL, ARRAY[p_job_id], ARRAY[4], ARRAY[v_found.attempts], ARRAY[NULL::timestamptz], ARRAY[NULL::jsonb],
@@ -519,9 +537,11 @@ BEGIN
             ON CONFLICT (job_id) DO UPDATE SET cancel_requested = true, updated_at = clock_timestamp();
             RETURN 'requested';
         END IF;
-        EXIT WHEN EXISTS (SELECT FROM tidemark.job_finished AS finished WHERE finished.job_id = p_job_id);
+        IF EXISTS (SELECT FROM tidemark.job_finished AS finished WHERE finished.job_id = p_job_id) THEN
+            RETURN 'finished';
+        END IF;
     END LOOP;
-    RETURN 'finished';
+    RAISE EXCEPTION 'the job moves from place to place' USING ERRCODE = 'serialization_failure', HINT = 'Nothing was changed; try again.';
 END
 $$;
 

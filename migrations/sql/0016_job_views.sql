@@ -4,7 +4,7 @@ CREATE VIEW public.jobs WITH (security_barrier = true) AS
     SELECT body.job_id, body.job_type,
         coalesce(finished.status, CASE WHEN held.job_id IS NOT NULL THEN 2 ELSE 1 END)::smallint AS status,
         body.priority, body.payload, finished.result, coalesce(finished.progress, note.progress) AS progress, body.dedupe_key,
-        coalesce(finished.attempts, held.attempts, ready.attempts, returned.attempts, scheduled.attempts, grouped.attempts)::integer AS attempts,
+        coalesce(finished.attempts, held.attempts, ready.attempts, returned.attempts, scheduled.attempts, grouped.attempts, 0)::integer AS attempts,
         body.max_attempts::integer AS max_attempts, coalesce(held.worker_id, finished.worker_id) AS worker_id, held.lease_until,
         coalesce(scheduled.due_at, body.created_at) AS run_after, coalesce(held.claimed_at, finished.run_started_at) AS run_started_at,
         coalesce(finished.last_error, note.last_error, '') AS last_error, body.created_at,
@@ -28,13 +28,13 @@ COMMENT ON VIEW public.jobs IS
     'The general queue. status: 1 pending, 2 running, 3 done, 4 dead. Updates that are understood: status 4 to 1 (requeue), 1 or 2 to 4 (cancel), priority and run_after of pending jobs.';
 
 -- Moves a pending job to another priority, and to another time: NULL or one that has passed is now.
-CREATE FUNCTION tidemark.job_move(p_job_id uuid, p_priority integer, p_run_after timestamptz) RETURNS void
+CREATE FUNCTION tidemark.job_move(p_job_id uuid, p_priority integer, p_run_after timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_body tidemark.job_body;
     v_waiting record;
     v_problem text;
-    v_delay double precision := CASE WHEN isfinite(coalesce(p_run_after, now()))
+    v_delay double precision := CASE WHEN p_run_after = '-infinity' THEN 0 WHEN isfinite(coalesce(p_run_after, now()))
         THEN greatest(extract(epoch FROM coalesce(p_run_after, clock_timestamp()) - clock_timestamp()), 0) ELSE 'infinity' END;
 BEGIN
     SELECT body.* INTO v_body FROM tidemark.job_body AS body WHERE body.job_id = p_job_id FOR UPDATE;
@@ -44,10 +44,11 @@ BEGIN
     END IF;
     SELECT * INTO v_waiting FROM tidemark.job_withdraw(v_body);
     IF NOT v_waiting.withdrawn THEN
-        RAISE EXCEPTION 'only a pending job can be moved' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'It was claimed or has ended meanwhile.';
+        RETURN false;
     END IF;
     UPDATE tidemark.job_body AS body SET priority = p_priority WHERE body.job_id = p_job_id;
     PERFORM tidemark.jobs_wait_again(ARRAY[p_job_id], ARRAY[v_waiting.attempts], ARRAY[v_delay], ARRAY[v_waiting.suspect]);
+    RETURN true;
 END
 $$;
 
@@ -73,13 +74,22 @@ BEGIN
             RETURN NULL;
         END IF;
     ELSIF OLD.status IN (1, 2) AND NEW.status = 4 THEN
+        IF NEW.priority IS DISTINCT FROM OLD.priority OR NEW.run_after IS DISTINCT FROM OLD.run_after THEN
+            RAISE EXCEPTION 'a job cannot be cancelled and moved at once' USING ERRCODE = 'feature_not_supported', HINT = 'Set status alone.';
+        END IF;
         RETURN CASE WHEN tidemark.job_cancel_v1(OLD.job_id) IN ('dead', 'requested') THEN NEW END;
     ELSIF NEW.status IS DISTINCT FROM OLD.status THEN
         RAISE EXCEPTION 'a job cannot go from status % to %', OLD.status, NEW.status USING ERRCODE = 'feature_not_supported',
             HINT = '4 to 1 requeues, 1 or 2 to 4 cancels; workers do everything else.';
     END IF;
     IF NEW.priority IS DISTINCT FROM OLD.priority OR NEW.run_after IS DISTINCT FROM OLD.run_after THEN
-        PERFORM tidemark.job_move(OLD.job_id, NEW.priority, NEW.run_after);
+        IF NOT tidemark.job_move(OLD.job_id, NEW.priority, NEW.run_after) THEN
+            IF OLD.status = 1 THEN
+                -- Claimed or ended by somebody else meanwhile: a row that was not updated.
+                RETURN NULL;
+            END IF;
+            RAISE EXCEPTION 'only a pending job can be moved' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'This one runs or has ended.';
+        END IF;
     END IF;
     RETURN NEW;
 END

@@ -85,7 +85,9 @@ DECLARE
     v_tick record;
     v_refresh_oldest double precision;
 BEGIN
-    IF NOT pg_try_advisory_xact_lock(hashtextextended('tidemark.watch', 0)) THEN
+    -- A row that a tick of work holds anyway, because anybody could hold an advisory lock.
+    PERFORM FROM tidemark.ticks AS tick WHERE tick.function_name = 'work' FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
         RETURN;
     END IF;
     SELECT * INTO v_settings FROM public.stats_projection_worker_settings;
@@ -223,6 +225,10 @@ BEGIN
     )
     DELETE FROM public.alert_outbox AS alert USING old WHERE alert.id = old.id;
     GET DIAGNOSTICS history_purge_v1.alerts = ROW_COUNT;
+    -- Lanes that are empty are forgotten; a claim finds them again where something comes.
+    DELETE FROM tidemark.job_lane AS lane
+    WHERE lane.hinted_at < clock_timestamp() - interval '10 minutes'
+        AND NOT EXISTS (SELECT FROM tidemark.job_ready AS ready WHERE ready.job_type = lane.job_type AND ready.priority = lane.priority);
     history_purge_v1.instants := tidemark.schedule_runs_purge_v1(p_limit);
 END
 $$;
