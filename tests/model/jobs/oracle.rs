@@ -130,7 +130,14 @@ impl Oracle {
             let wanted = self.jobs[job_id].wanted;
             wanted.group.map(|group| (wanted.job_type, group))
         };
-        for left in could.difference(taken) {
+        // What waits behind a suspect, and the suspect itself, may be passed: it runs alone, in a claim that begins with it.
+        let lane = |job_id: &Uuid| (self.jobs[job_id].wanted.job_type, self.jobs[job_id].wanted.priority);
+        let waits_for_a_suspect = |left: &Uuid| {
+            could.iter().any(|job_id| {
+                self.jobs[job_id].is_suspect && lane(job_id) == lane(left) && self.order(job_id) <= self.order(left)
+            })
+        };
+        for left in could.difference(taken).filter(|left| !waits_for_a_suspect(left)) {
             if let Some(passing) =
                 taken.iter().find(|job_id| line(job_id) == line(left) && self.order(job_id) > self.order(left))
             {
