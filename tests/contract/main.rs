@@ -10,6 +10,7 @@ mod jobs_ends;
 mod jobs_enqueue;
 mod jobs_groups;
 mod jobs_guide;
+mod jobs_hardships;
 mod jobs_operating;
 mod jobs_reaping;
 mod marking;

@@ -261,7 +261,7 @@ impl World {
                 fence.worker_id = live.worker_id;
                 endings.push((live, Ending::Done));
             }
-            fence.attempt += i32::from(pick % 2 == 0);
+            fence.attempt += i32::from(pick.is_multiple_of(2));
         }
         endings.push((fence, ending));
         self.end_all(fence.worker_id, &endings).await
