@@ -67,6 +67,10 @@ fn next_step(summary: &Summary) -> &'static str {
         "schema_mismatch" => {
             "run `tidemark migrate`; where it says that the schema is newer, use a tidemark at least as new as the schema"
         }
+        "57014" => {
+            "a step took longer than its budget: see `tidemark status` for what holds it up, `tidemark settings` for the budget, \
+             and give --deadline more than two seconds"
+        }
         "42501" => "connect as the worker role or the role that migrated the database",
         _ if matches!(summary.outcome, Outcome::Unavailable) => CHECK_THE_SERVER,
         _ => not_let_in(code).map_or("see `tidemark status`", |(_what, next)| next),
