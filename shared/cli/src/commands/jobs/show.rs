@@ -105,7 +105,8 @@ impl Shown {
         let mut lines = vec![format!("job {}, type {}: {}", self.job_id, self.job_type, self.state())];
         let mut line = |name: &str, value: Option<String>| {
             if let Some(value) = value {
-                lines.push(format!(" {name:<11} {value}"));
+                // A line break in a key or an error must not look like a line of ours.
+                lines.push(format!(" {name:<11} {}", value.replace('\n', "\n             ")));
             }
         };
         let time = |time: Timestamp| readable_time(&time.to_string());
@@ -217,5 +218,13 @@ mod tests {
             ..Shown::default()
         };
         insta::assert_snapshot!(shown.draw());
+    }
+
+    #[test]
+    fn a_line_break_in_a_key_does_not_look_like_a_line_of_ours() {
+        let at = time("2026-03-01T10:00:00Z");
+        let key = Some("x\n last error  all fine".to_owned());
+        let shown = Shown { dedupe_key: key, created_at: at, run_after: at, updated_at: at, ..Shown::default() };
+        assert!(shown.draw().lines().all(|line| !line.starts_with(" last error")), "{}", shown.draw());
     }
 }
