@@ -197,13 +197,13 @@ async fn jobs_are_listed_by_status_type_and_key_and_a_cut_list_says_so() {
     assert_eq!(desk.listed(&[]).await.iter().collect::<Vec<_>>(), newest);
     assert_eq!(desk.listed(&["--status", "pending"]).await, [&urgent, &grouped, &low, &later].map(String::clone));
     assert_eq!(desk.listed(&["--status", "pending", "--type", "7"]).await, [&low, &later].map(String::clone));
-    assert_eq!(desk.listed(&["--status", "running"]).await, [running.clone()]);
-    assert_eq!(desk.listed(&["--status", "done"]).await, [done.clone()]);
-    assert_eq!(desk.listed(&["--status", "dead"]).await, [dead.clone()]);
+    assert_eq!(desk.listed(&["--status", "running"]).await, std::slice::from_ref(&running));
+    assert_eq!(desk.listed(&["--status", "done"]).await, std::slice::from_ref(&done));
+    assert_eq!(desk.listed(&["--status", "dead"]).await, std::slice::from_ref(&dead));
     assert!(desk.listed(&["--status", "dead", "--type", "8"]).await.is_empty());
     assert_eq!(desk.listed(&["--type", "7"]).await, [&low, &later, &running, &dead].map(String::clone));
     assert_eq!(desk.listed(&["--key", "one"]).await, [done.clone(), dead.clone()]);
-    assert_eq!(desk.listed(&["--key", "one", "--status", "dead"]).await, [dead.clone()]);
+    assert_eq!(desk.listed(&["--key", "one", "--status", "dead"]).await, std::slice::from_ref(&dead));
     let cut = desk.json(&["jobs", "list", "--limit", "2"]).await;
     assert_eq!((cut["jobs"].as_array().unwrap().len(), &cut["more"]), (2, &json!(true)));
     assert_eq!(desk.json(&["jobs", "list", "--limit", "7"]).await["more"], false);
