@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tabled::builder::Builder;
-use tabled::settings::Style;
+use tabled::settings::object::Columns;
+use tabled::settings::{Modify, Style, Width};
 
 use crate::database::Database;
 
@@ -69,7 +70,9 @@ impl Goal {
                 goal.detail.clone(),
             ]);
         }
-        builder.build().with(Style::sharp()).to_string()
+        // The last column tells what was measured, in sentences.
+        let prose = Modify::new(Columns::last()).with(Width::wrap(80).keep_words(true));
+        builder.build().with(Style::sharp()).with(prose).to_string()
     }
 }
 
