@@ -1,62 +1,18 @@
 //! A secret and a person's values appear where they belong and nowhere else: no log, no error, no alert, no status.
 
-use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tidemark_testkit::{Simulator, SocketConnector};
+use tidemark_testkit::{CapturedLog, Simulator, SocketConnector};
 use tidemark_tests::{Pipeline, binaries, invocation};
 use tokio_postgres::types::Json;
-use tracing_subscriber::fmt::MakeWriter;
 use uuid::Uuid;
 
 /// Part of every value that must not be seen.
 const NAME: &str = "canary-zygodactyl";
 const WEIGHT: &str = "777.123";
 const PASSWORD: &str = "canary-password-4711";
-
-/// Everything that is logged in this process, at every level.
-#[derive(Clone, Default)]
-struct Logged(Arc<Mutex<Vec<u8>>>);
-
-impl Logged {
-    fn everything() -> &'static Self {
-        static LOGGED: OnceLock<Logged> = OnceLock::new();
-        LOGGED.get_or_init(|| {
-            let logged = Self::default();
-            let subscriber = tracing_subscriber::fmt()
-                .with_max_level(tracing::Level::TRACE)
-                .with_ansi(false)
-                .with_writer(logged.clone())
-                .finish();
-            tracing::subscriber::set_global_default(subscriber).expect("nobody else takes the logs");
-            logged
-        })
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
-    }
-}
-
-impl io::Write for Logged {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Logged {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
 
 /// A pipeline with a user whose exercise and weight are canaries, claimed.
 async fn claimed() -> (Pipeline, Uuid) {
@@ -86,7 +42,7 @@ async fn answers_of_the_functions(pipeline: &Pipeline) -> String {
     let published = tidemark_projection::publish::handle(&mut connection, &invocation()).await;
     let answers = [computed, published];
     tracing::trace!("the functions have answered");
-    assert!(Logged::everything().text().contains("the functions have answered"), "the log is captured");
+    assert!(CapturedLog::everything().text().contains("the functions have answered"), "the log is captured");
     format!("{answers:?} {}", serde_json::to_string(&answers).unwrap())
 }
 
@@ -101,7 +57,7 @@ async fn assert_nothing_is_seen(pipeline: &Pipeline, answers: &str) {
         (SELECT string_agg(tick::text, ' ') FROM tidemark.ticks AS tick),
         (SELECT string_agg(state::text, ' ') FROM public.user_stats_projection_state AS state))";
     let recorded: String = pipeline.one(recorded, &[]).await.get(0);
-    let logged = Logged::everything().text();
+    let logged = CapturedLog::everything().text();
     for (place, text) in
         [("status", status.0.to_string()), ("rows", recorded), ("answers", answers.to_owned()), ("log", logged)]
     {
@@ -120,7 +76,7 @@ async fn recorded_code(pipeline: &Pipeline) -> String {
 
 #[tokio::test]
 async fn a_refresh_that_succeeds_tells_nobody_what_it_computed() {
-    Logged::everything();
+    CapturedLog::everything();
     let (pipeline, user) = claimed().await;
     let answers = answers_of_the_functions(&pipeline).await;
     let published = "SELECT exercise_name FROM public.user_exercise_stats WHERE user_id = $1";
@@ -130,7 +86,7 @@ async fn a_refresh_that_succeeds_tells_nobody_what_it_computed() {
 
 #[tokio::test]
 async fn a_compute_that_meets_unknown_rows_tells_nobody_their_values() {
-    Logged::everything();
+    CapturedLog::everything();
     let (pipeline, _user) = claimed().await;
     let unknown_kind = "ALTER TABLE public.workout_sets DROP CONSTRAINT workout_sets_kind;
         UPDATE public.workout_sets SET kind = 'canary-zygodactyl'";
@@ -142,7 +98,7 @@ async fn a_compute_that_meets_unknown_rows_tells_nobody_their_values() {
 
 /// Changes the staged result of the claimed run between compute and publish.
 async fn publish_with_staged(change: &str) -> (Pipeline, String) {
-    Logged::everything();
+    CapturedLog::everything();
     let (mut pipeline, _user) = claimed().await;
     assert_eq!(pipeline.compute().await.succeeded, 1);
     pipeline.admin.batch_execute(change).await.unwrap();
@@ -178,7 +134,7 @@ async fn a_publish_whose_row_breaks_a_constraint_tells_nobody_the_row() {
 
 #[tokio::test]
 async fn attempts_that_are_used_up_raise_an_alert_without_values() {
-    Logged::everything();
+    CapturedLog::everything();
     let (pipeline, user) = claimed().await;
     pipeline.set("max_attempts", "1").await;
     pipeline

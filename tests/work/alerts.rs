@@ -1,17 +1,13 @@
 //! Alerts end to end: raised in the transaction of their event, delivered by the queue, told once, resolved told too.
 
-use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use tidemark_alerts::Targets;
 use tidemark_handlers::handlers::{Configuration, registry};
 use tidemark_queue::Summary;
 use tidemark_queue::jobs::{self, NewJob, Requeued, Status};
-use tidemark_testkit::{HttpSink, SinkAnswer};
+use tidemark_testkit::{CapturedLog, HttpSink, SinkAnswer};
 use tokio_postgres::types::Json;
-use tracing_subscriber::fmt::MakeWriter;
 use uuid::Uuid;
 
 use crate::probe::PROBE;
@@ -317,51 +313,9 @@ async fn an_alert_that_nobody_takes_dies_without_an_alert_about_itself_and_is_tr
     yard.check_invariants().await;
 }
 
-/// Everything that is logged in this process, at every level.
-#[derive(Clone, Default)]
-struct Logged(Arc<Mutex<Vec<u8>>>);
-
-impl Logged {
-    fn everything() -> &'static Self {
-        static LOGGED: OnceLock<Logged> = OnceLock::new();
-        LOGGED.get_or_init(|| {
-            let logged = Self::default();
-            let subscriber = tracing_subscriber::fmt()
-                .with_max_level(tracing::Level::TRACE)
-                .with_ansi(false)
-                .with_writer(logged.clone())
-                .finish();
-            tracing::subscriber::set_global_default(subscriber).expect("nobody else takes the logs");
-            logged
-        })
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
-    }
-}
-
-impl io::Write for Logged {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Logged {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
 #[tokio::test]
 async fn the_url_of_a_target_is_seen_in_no_log_row_answer_or_status() {
-    let logged = Logged::everything();
+    let logged = CapturedLog::everything();
     let answers =
         [SinkAnswer::Status(503), SinkAnswer::Redirect(302, format!("http://127.0.0.1/{CANARY}")), SinkAnswer::Noise];
     let sinks = [HttpSink::start(answers).await, HttpSink::start([SinkAnswer::Cut]).await, HttpSink::start([]).await];

@@ -5,8 +5,10 @@
 //! - [`Server`]: a durable server of a test's own, to crash and restart.
 //! - [`ChaosProxy`]: breaks connections at chosen places, around a COMMIT above all.
 //! - [`HttpSink`]: takes requests and answers by a script, slowly, at length, broken or with a bad certificate if wanted.
+//! - [`CapturedLog`]: what the test's own process logs.
 //! - [`Simulator`]: runs a real function binary as Lambda would, with freezes, kills and deadlines.
 
+mod captured_log;
 mod chaos_proxy;
 mod connector;
 mod database;
@@ -16,6 +18,7 @@ mod server;
 mod simulator;
 mod sink_certificate;
 
+pub use captured_log::CapturedLog;
 pub use chaos_proxy::{AtCommit, ChaosProxy, Fault, Toward};
 pub use connector::SocketConnector;
 pub use database::TestDatabase;

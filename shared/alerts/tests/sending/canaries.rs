@@ -1,60 +1,15 @@
 //! A target's URL is seen by the target and by nobody else.
 
-use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use secrecy::SecretString;
 use tidemark_alerts::outbound::{Client, Reach};
 use tidemark_alerts::{Alert, Digest, Targets, deliver};
-use tidemark_testkit::{HttpSink, SinkAnswer, SinkCertificate};
-use tracing_subscriber::fmt::MakeWriter;
+use tidemark_testkit::{CapturedLog, HttpSink, SinkAnswer, SinkCertificate};
 
 /// In every URL, and (with `answer-body-` before it) in every body that a sink answers with.
 const CANARY: &str = "canary";
-
-/// Everything that is logged in this process, at every level.
-#[derive(Clone, Default)]
-struct Logged(Arc<Mutex<Vec<u8>>>);
-
-impl Logged {
-    fn everything() -> &'static Self {
-        static LOGGED: OnceLock<Logged> = OnceLock::new();
-        LOGGED.get_or_init(|| {
-            let logged = Self::default();
-            let subscriber = tracing_subscriber::fmt()
-                .with_max_level(tracing::Level::TRACE)
-                .with_ansi(false)
-                .with_writer(logged.clone())
-                .finish();
-            tracing::subscriber::set_global_default(subscriber).expect("nobody else takes the logs");
-            logged
-        })
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
-    }
-}
-
-impl io::Write for Logged {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Logged {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
 
 /// Targets with every kind of end, all with the canary in their URLs.
 fn targets(plain: &HttpSink, untrusted: &HttpSink) -> Targets {
@@ -91,7 +46,7 @@ fn digest() -> Digest {
 
 #[tokio::test]
 async fn no_url_and_no_answer_shows_in_what_is_printed_logged_or_returned() {
-    let logged = Logged::everything();
+    let logged = CapturedLog::everything();
     let answers = [
         SinkAnswer::Redirect(302, "https://canary.test/".to_owned()),
         SinkAnswer::Status(400),
