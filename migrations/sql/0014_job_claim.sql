@@ -22,9 +22,6 @@ CREATE TYPE tidemark.claimed_job AS (
 CREATE FUNCTION tidemark.jobs_sort_due() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM tidemark.job_scheduled AS scheduled WHERE scheduled.due_at <= statement_timestamp()) THEN
-        RETURN;
-    END IF;
     PERFORM FROM tidemark.job_sorting_gate FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN;
@@ -498,9 +495,6 @@ DECLARE
     v_held text[];
     v_allowed jsonb;
 BEGIN
-    IF NOT EXISTS (SELECT FROM public.job_limits AS limits WHERE limits.quota IS NOT NULL) THEN
-        RETURN '{}';
-    END IF;
     -- The lock first, then the count: another claim's starts are visible once its lock is gone.
     WITH held AS MATERIALIZED (
         SELECT quotas.quota FROM public.job_quotas AS quotas ORDER BY quotas.quota FOR UPDATE SKIP LOCKED
@@ -563,7 +557,7 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET
 $$;
 
 -- Claims up to p_limit due jobs of the given types (NULL: of any), charges the attempt and mints one lease for them.
--- With p_tell_started the worker tells which handlers it begins (jobs_start_v1, jobs_end_v1); then only those can be blamed for
+-- With p_start the worker begins the first so many at once and tells which others it begins (jobs_start_v1, jobs_end_v1); then only those can be blamed for
 -- the death of their worker.
 CREATE FUNCTION tidemark.jobs_claim_v1(
     p_worker_id uuid, p_limit integer, p_job_types integer[] DEFAULT NULL, p_lease_seconds double precision DEFAULT NULL, p_start integer DEFAULT NULL
