@@ -25,9 +25,12 @@ CREATE TABLE public.exercises (
     -- The share of the bodyweight that is moved, for bodyweight and assisted exercises.
     bodyweight_share numeric(4, 3) NOT NULL DEFAULT 1
         CONSTRAINT exercises_bodyweight_share CHECK (bodyweight_share BETWEEN 0 AND 1),
-    -- Two implements, or one per side: the load counts twice in volume, the set once.
+    -- Two implements: the load counts twice in volume, the set once.
     implements smallint NOT NULL DEFAULT 1
         CONSTRAINT exercises_implements CHECK (implements IN (1, 2)),
+    -- Repetitions are written for one side and done with both: they count twice, and so does the volume; the set once.
+    per_side boolean NOT NULL DEFAULT false
+        CONSTRAINT exercises_per_side CHECK (NOT per_side OR implements = 1),
     -- The exercise under which this one's sets are counted.
     merged_into uuid,
     archived_at timestamptz,

@@ -13,6 +13,7 @@ CREATE TABLE public.user_exercise_stats (
     suspect_sets integer NOT NULL,
     reps bigint NOT NULL,
     total_reps bigint NOT NULL,
+    working_duration_seconds bigint NOT NULL,
     working_volume_kg numeric NOT NULL,
     total_volume_kg numeric NOT NULL,
     effective_volume_kg numeric NOT NULL,

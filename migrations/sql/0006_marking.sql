@@ -148,9 +148,9 @@ BEGIN
                 END AS exercise_id
             FROM old_rows
             JOIN new_rows USING (user_id, id)
-            WHERE (old_rows.name, old_rows.load_kind, old_rows.bodyweight_share, old_rows.implements, old_rows.merged_into)
+            WHERE (old_rows.name, old_rows.load_kind, old_rows.bodyweight_share, old_rows.implements, old_rows.per_side, old_rows.merged_into)
                 IS DISTINCT FROM
-                (new_rows.name, new_rows.load_kind, new_rows.bodyweight_share, new_rows.implements, new_rows.merged_into)
+                (new_rows.name, new_rows.load_kind, new_rows.bodyweight_share, new_rows.implements, new_rows.per_side, new_rows.merged_into)
         ) AS changed;
     END IF;
     PERFORM tidemark.mark_users(v_user_ids, v_exercise_ids);

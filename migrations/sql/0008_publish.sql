@@ -227,7 +227,7 @@ BEGIN
         SELECT *
         FROM jsonb_to_recordset(v_document -> 'exercises') AS computed (
             exercise_id uuid, exercise_name text, sets integer, working_set_rows integer,
-            warmup_sets integer, attempts integer, suspect_sets integer, reps bigint, total_reps bigint,
+            warmup_sets integer, attempts integer, suspect_sets integer, reps bigint, total_reps bigint, working_duration_seconds bigint,
             working_volume_kg numeric, total_volume_kg numeric, effective_volume_kg numeric,
             best_e1rm_kg numeric, best_e1rm_formula text, best_e1rm_workout_id uuid,
             best_e1rm_position integer, best_e1rm_on date, heaviest_kg numeric, heaviest_reps integer,
@@ -247,7 +247,7 @@ BEGIN
         WHERE published.user_id IS NULL
             OR (
                 published.exercise_name, published.sets, published.working_set_rows, published.warmup_sets,
-                published.attempts, published.suspect_sets, published.reps, published.total_reps,
+                published.attempts, published.suspect_sets, published.reps, published.total_reps, published.working_duration_seconds,
                 published.working_volume_kg, published.total_volume_kg, published.effective_volume_kg,
                 published.best_e1rm_kg, published.best_e1rm_formula, published.best_e1rm_workout_id,
                 published.best_e1rm_position, published.best_e1rm_on, published.heaviest_kg,
@@ -261,7 +261,7 @@ BEGIN
                 published.training_days, published.records
             ) IS DISTINCT FROM (
                 computed.exercise_name, computed.sets, computed.working_set_rows, computed.warmup_sets,
-                computed.attempts, computed.suspect_sets, computed.reps, computed.total_reps,
+                computed.attempts, computed.suspect_sets, computed.reps, computed.total_reps, computed.working_duration_seconds,
                 computed.working_volume_kg, computed.total_volume_kg, computed.effective_volume_kg,
                 computed.best_e1rm_kg, computed.best_e1rm_formula, computed.best_e1rm_workout_id,
                 computed.best_e1rm_position, computed.best_e1rm_on, computed.heaviest_kg,
@@ -278,7 +278,7 @@ BEGIN
         INSERT INTO public.user_exercise_stats (
             user_id, generation,
             exercise_id, exercise_name, sets, working_set_rows, warmup_sets, attempts, suspect_sets, reps,
-            total_reps, working_volume_kg, total_volume_kg, effective_volume_kg, best_e1rm_kg,
+            total_reps, working_duration_seconds, working_volume_kg, total_volume_kg, effective_volume_kg, best_e1rm_kg,
             best_e1rm_formula, best_e1rm_workout_id, best_e1rm_position, best_e1rm_on, heaviest_kg,
             heaviest_reps, heaviest_workout_id, heaviest_position, heaviest_on, best_set_volume_kg,
             best_set_kg, best_set_reps, best_set_workout_id, best_set_position, best_set_on, most_reps,
@@ -289,7 +289,7 @@ BEGIN
         SELECT v_run.user_id, v_run.generation,
             differing.exercise_id, differing.exercise_name, differing.sets, differing.working_set_rows,
             differing.warmup_sets, differing.attempts, differing.suspect_sets, differing.reps,
-            differing.total_reps, differing.working_volume_kg, differing.total_volume_kg,
+            differing.total_reps, differing.working_duration_seconds, differing.working_volume_kg, differing.total_volume_kg,
             differing.effective_volume_kg, differing.best_e1rm_kg, differing.best_e1rm_formula,
             differing.best_e1rm_workout_id, differing.best_e1rm_position, differing.best_e1rm_on,
             differing.heaviest_kg, differing.heaviest_reps, differing.heaviest_workout_id,
@@ -306,7 +306,7 @@ BEGIN
             exercise_name = excluded.exercise_name, sets = excluded.sets,
             working_set_rows = excluded.working_set_rows, warmup_sets = excluded.warmup_sets,
             attempts = excluded.attempts, suspect_sets = excluded.suspect_sets, reps = excluded.reps,
-            total_reps = excluded.total_reps, working_volume_kg = excluded.working_volume_kg,
+            total_reps = excluded.total_reps, working_duration_seconds = excluded.working_duration_seconds, working_volume_kg = excluded.working_volume_kg,
             total_volume_kg = excluded.total_volume_kg, effective_volume_kg = excluded.effective_volume_kg,
             best_e1rm_kg = excluded.best_e1rm_kg, best_e1rm_formula = excluded.best_e1rm_formula,
             best_e1rm_workout_id = excluded.best_e1rm_workout_id,

@@ -15,12 +15,13 @@ END
 $$;
 
 CREATE FUNCTION tidemark.source_exercises_v1(p_user_id uuid)
-RETURNS TABLE (id uuid, name text, load_kind text, bodyweight_share numeric, implements smallint, merged_into uuid)
+RETURNS TABLE (id uuid, name text, load_kind text, bodyweight_share numeric, implements smallint, merged_into uuid, per_side boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY
-    SELECT exercise.id, exercise.name, exercise.load_kind, exercise.bodyweight_share, exercise.implements, exercise.merged_into
+    SELECT exercise.id, exercise.name, exercise.load_kind, exercise.bodyweight_share, exercise.implements, exercise.merged_into,
+        exercise.per_side
     FROM public.exercises AS exercise
     WHERE exercise.user_id = p_user_id;
 END

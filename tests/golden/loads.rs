@@ -85,6 +85,12 @@ async fn c09_an_exercise_per_side_counts_twice_in_volume_and_once_in_sets() {
     lifter.refresh().await;
     assert_eq!(in_pounds(lifter.exercise("Bulgarian Split Squat", "effective_volume_kg").await, 3), decimal("720"));
     assert_eq!(lifter.exercise("Bulgarian Split Squat", "sets").await.as_deref(), Some("1"));
+    // Written for one side, the repetitions count twice as well.
+    attribute(&lifter, "implements = 1, per_side = true", "Bulgarian Split Squat").await;
+    lifter.refresh().await;
+    assert_eq!(in_pounds(lifter.exercise("Bulgarian Split Squat", "effective_volume_kg").await, 3), decimal("720"));
+    assert_eq!(lifter.exercise("Bulgarian Split Squat", "reps").await.as_deref(), Some("6"));
+    assert_eq!(lifter.exercise("Bulgarian Split Squat", "sets").await.as_deref(), Some("1"));
 }
 
 #[tokio::test]
@@ -152,6 +158,7 @@ async fn c39_and_c46_warm_ups_and_drops_are_published_by_their_rules() {
     lifter.refresh().await;
     assert_eq!(lifter.exercise("Row Machine", "sets").await.as_deref(), Some("1"));
     assert_eq!(lifter.exercise("Row Machine", "warmup_sets").await.as_deref(), Some("1"));
+    assert_eq!(lifter.exercise("Row Machine", "working_duration_seconds").await.as_deref(), Some("1200"));
     assert_eq!(lifter.exercise("Bench Press", "working_volume_kg").await.as_deref(), Some("630"));
     assert_eq!(lifter.exercise("Bench Press", "sets").await.as_deref(), Some("1"));
 }

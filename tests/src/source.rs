@@ -18,7 +18,7 @@ pub async fn history(client: &Client, user: Uuid) -> History {
     let rows = async |query: &str| client.query(query, &[&user]).await.expect("the source can be read");
     let profiles = rows("SELECT week_start, e1rm_formula FROM public.training_profiles WHERE user_id = $1").await;
     let exercises = rows(
-        "SELECT id, name, load_kind, bodyweight_share, implements, merged_into
+        "SELECT id, name, load_kind, bodyweight_share, implements, merged_into, per_side
          FROM public.exercises WHERE user_id = $1",
     )
     .await;
@@ -75,6 +75,7 @@ fn exercise(row: &Row) -> Exercise {
         bodyweight_share: row.get(3),
         implements: u8::try_from(row.get::<_, i16>(4)).expect("a number of implements"),
         merged_into: row.get(5),
+        per_side: row.get(6),
     }
 }
 

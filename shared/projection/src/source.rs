@@ -107,6 +107,7 @@ fn exercise(row: &Row) -> Result<Exercise, Error> {
         bodyweight_share: row.try_get(3)?,
         implements: u8::try_from(implements).map_err(|_range| unacceptable("a number of implements"))?,
         merged_into: row.try_get(5)?,
+        per_side: row.try_get(6)?,
     })
 }
 

@@ -79,6 +79,7 @@ fn exercise(index: u32) -> Exercise {
         load,
         bodyweight_share: Decimal::new(95, 2),
         implements: if index.is_multiple_of(5) { 2 } else { 1 },
+        per_side: false,
         merged_into: None,
     }
 }

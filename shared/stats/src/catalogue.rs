@@ -18,6 +18,8 @@ pub(crate) struct CatalogueEntry<'h> {
     pub(crate) load: LoadKind,
     pub(crate) share_billionths: i128,
     pub(crate) implements: i32,
+    /// 2 where repetitions are written for one side, else 1.
+    pub(crate) sides: i32,
 }
 
 /// The exercises of a history, by id.
@@ -65,7 +67,13 @@ fn entry(exercise: &Exercise) -> Result<CatalogueEntry<'_>, InvalidHistory> {
         Some(surplus) => divide_half_even(share.mantissa(), 10_i128.pow(surplus)),
         None => share.mantissa() * 10_i128.pow(SHARE_DECIMALS - share.scale()),
     };
-    Ok(CatalogueEntry { exercise, load: exercise.load, share_billionths, implements: i32::from(exercise.implements) })
+    Ok(CatalogueEntry {
+        exercise,
+        load: exercise.load,
+        share_billionths,
+        implements: i32::from(exercise.implements),
+        sides: if exercise.per_side { 2 } else { 1 },
+    })
 }
 
 /// Follows merges to their end. A path longer than there are exercises has been somewhere twice.

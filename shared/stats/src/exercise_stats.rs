@@ -33,15 +33,17 @@ pub struct ExerciseStats {
     pub attempts: u64,
     /// Rows with a value that is hard to believe.
     pub suspect_sets: u64,
-    /// Repetitions of working rows.
+    /// Repetitions of working rows, of both sides where they are written for one.
     pub reps: u64,
     /// Repetitions of all rows.
     pub total_reps: u64,
+    /// Seconds that working rows were held or done.
+    pub working_duration_seconds: u64,
     /// Weight written × reps of working rows, whatever the exercise.
     pub working_volume_kg: Kilograms,
     /// Weight written × reps of all rows, whatever the exercise.
     pub total_volume_kg: Kilograms,
-    /// Effective load × reps × implements of working rows.
+    /// Effective load × reps × implements × sides of working rows.
     pub effective_volume_kg: Kilograms,
     /// The best estimated one-rep max, to six decimals.
     pub best_e1rm_kg: Option<Kilograms>,
@@ -63,7 +65,7 @@ pub struct ExerciseStats {
     pub heaviest_position: Option<i32>,
     /// Its local date.
     pub heaviest_on: Option<Date>,
-    /// The most effective load × reps × implements in one set.
+    /// The most effective load × reps × implements × sides in one set.
     pub best_set_volume_kg: Option<Kilograms>,
     /// The effective load of that set.
     pub best_set_kg: Option<Kilograms>,
@@ -173,6 +175,7 @@ impl Bests {
             suspect_sets: tally.suspect_sets,
             reps: tally.reps,
             total_reps: tally.total_reps,
+            working_duration_seconds: tally.working_duration_seconds,
             working_volume_kg: tally.working_volume,
             total_volume_kg: tally.total_volume,
             effective_volume_kg: tally.effective_volume,

@@ -59,8 +59,10 @@ pub struct Exercise {
     pub load: LoadKind,
     /// The part of the bodyweight that a bodyweight exercise moves, 0 to 1; read to nine decimals (half to even).
     pub bodyweight_share: Decimal,
-    /// 2 where the weight is written per side or per implement (volume counts twice, sets once), else 1.
+    /// 2 where the weight is written per implement (volume counts twice, sets once), else 1.
     pub implements: u8,
+    /// Repetitions are written for one side and done with both: they and the volume count twice, sets once.
+    pub per_side: bool,
     /// The exercise under which this one's sets count; this one then has no rows of its own.
     pub merged_into: Option<Uuid>,
 }

@@ -16,7 +16,7 @@ pub enum RecordKind {
     EstimatedOneRepMax,
     /// The heaviest effective load.
     Weight,
-    /// The most effective load × reps × implements in one set.
+    /// The most effective load × reps × implements × sides in one set.
     SetVolume,
     /// The most repetitions in one set.
     Reps,

@@ -15,13 +15,15 @@ use crate::timeline::TimelineEntry;
 pub(crate) struct SetFacts {
     pub(crate) is_working: bool,
     pub(crate) is_suspect: bool,
-    /// Repetitions written, also 0.
-    pub(crate) reps: Option<i32>,
+    /// Repetitions done, with both sides where they are written for one.
+    pub(crate) reps: u64,
+    /// How long it was held or done, 0 where nothing is written.
+    pub(crate) duration_seconds: u64,
     /// Zero repetitions, and neither held nor moved for any time or distance.
     pub(crate) is_attempt: bool,
     /// The weight written × reps, whatever the exercise.
     pub(crate) logged_volume: Kilograms,
-    /// Effective load × reps × implements; 0 where the load is unknown or not positive.
+    /// Effective load × reps × implements × sides; 0 where the load is unknown or not positive.
     pub(crate) effective_volume: Kilograms,
     /// The figures that may stand in records.
     pub(crate) feat: Option<Feat>,
@@ -43,7 +45,7 @@ impl SetFacts {
         let load = effective_load(exercise, written, workout.bodyweight);
         let counted_reps = set.reps.unwrap_or(0);
         let effective_volume = match load {
-            Some(load) if load > Kilograms::ZERO => load * counted_reps * exercise.implements,
+            Some(load) if load > Kilograms::ZERO => load * counted_reps * exercise.implements * exercise.sides,
             _ => Kilograms::ZERO,
         };
         let is_suspect = workout.suspect
@@ -55,7 +57,8 @@ impl SetFacts {
         Self {
             is_working,
             is_suspect,
-            reps: set.reps,
+            reps: u64::from(counted_reps.unsigned_abs()) * u64::from(exercise.sides.unsigned_abs()),
+            duration_seconds: set.duration_seconds.map_or(0, i64::unsigned_abs),
             is_attempt: set.reps == Some(0) && !is_timed_or_moved(set),
             logged_volume: written.map_or(Kilograms::ZERO, |written| written * counted_reps),
             effective_volume,

@@ -31,7 +31,7 @@ pub struct Summary {
     pub total_volume_kg: Kilograms,
     /// Weight written × reps of working rows.
     pub working_volume_kg: Kilograms,
-    /// Effective load × reps × implements of working rows.
+    /// Effective load × reps × implements × sides of working rows.
     pub effective_volume_kg: Kilograms,
     /// Local date of the first workout.
     pub first_performed_on: Option<Date>,

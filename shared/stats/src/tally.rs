@@ -15,6 +15,7 @@ pub(crate) struct Tally {
     pub(crate) suspect_sets: u64,
     pub(crate) reps: u64,
     pub(crate) total_reps: u64,
+    pub(crate) working_duration_seconds: u64,
     pub(crate) working_volume: Kilograms,
     pub(crate) total_volume: Kilograms,
     pub(crate) effective_volume: Kilograms,
@@ -23,18 +24,18 @@ pub(crate) struct Tally {
 impl Tally {
     /// The tally of one row; `adds_set` says whether it makes a set count (see [`SetChain`](crate::set_chain::SetChain)).
     pub(crate) fn of(facts: &SetFacts, adds_set: bool) -> Self {
-        let reps = u64::from(facts.reps.unwrap_or(0).unsigned_abs());
         let mut tally = Self {
             sets: u64::from(adds_set),
             suspect_sets: u64::from(facts.is_suspect),
-            total_reps: reps,
+            total_reps: facts.reps,
             total_volume: facts.logged_volume,
             ..Self::default()
         };
         if facts.is_working {
             tally.working_set_rows = 1;
             tally.attempts = u64::from(facts.is_attempt);
-            tally.reps = reps;
+            tally.reps = facts.reps;
+            tally.working_duration_seconds = facts.duration_seconds;
             tally.working_volume = facts.logged_volume;
             tally.effective_volume = facts.effective_volume;
         } else {
@@ -53,6 +54,7 @@ impl AddAssign for Tally {
         self.suspect_sets += other.suspect_sets;
         self.reps += other.reps;
         self.total_reps += other.total_reps;
+        self.working_duration_seconds += other.working_duration_seconds;
         self.working_volume += other.working_volume;
         self.total_volume += other.total_volume;
         self.effective_volume += other.effective_volume;

@@ -26,7 +26,7 @@ pub struct ExerciseWeek {
     pub working_volume_kg: Kilograms,
     /// Weight written × reps of all rows.
     pub total_volume_kg: Kilograms,
-    /// Effective load × reps × implements of working rows.
+    /// Effective load × reps × implements × sides of working rows.
     pub effective_volume_kg: Kilograms,
     /// The best estimated one-rep max of the week, to six decimals.
     pub best_e1rm_kg: Option<Kilograms>,

@@ -98,6 +98,16 @@ fn c09_volume_of_a_per_side_exercise_counts_twice_and_its_sets_once() {
 }
 
 #[test]
+fn c09_repetitions_of_one_side_count_for_both() {
+    let mut log = Log::lifting();
+    log.0.exercises[0].per_side = true;
+    let stats = log.day("2025-01-01", &[("120 lb", 3)]).stats();
+    assert_eq!(pounds(Some(stats.effective_volume_kg), 6), Some(decimal("720")));
+    assert_eq!((stats.reps, stats.total_reps, stats.sets), (6, 6, 1));
+    assert_eq!(stats.most_reps, Some(3), "a record is what was done in a row");
+}
+
+#[test]
 fn c10_volume_of_one_implement_counts_once() {
     let stats = Log::lifting().day("2025-01-01", &[("60 lb", 10)]).stats();
     assert_eq!(pounds(Some(stats.effective_volume_kg), 6), Some(decimal("600")));

@@ -76,6 +76,7 @@ impl Log {
             load,
             bodyweight_share: Decimal::ONE,
             implements: 1,
+            per_side: false,
             merged_into: None,
         });
         index

@@ -66,6 +66,7 @@ fn c39_warm_ups_are_left_out_of_working_figures_of_cardio_too() {
     log.add(run(SetKind::Warmup, 300)).add(run(SetKind::Normal, 1200));
     let stats = log.stats();
     assert_eq!((stats.sets, stats.warmup_sets, stats.working_set_rows), (1, 1, 1));
+    assert_eq!(stats.working_duration_seconds, 1200);
 }
 
 #[test]

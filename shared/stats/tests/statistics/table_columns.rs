@@ -3,7 +3,7 @@ use serde_json::Value;
 use crate::log::Log;
 
 const EXERCISE_COLUMNS: &str = "exercise_id exercise_name sets working_set_rows warmup_sets attempts suspect_sets reps \
-    total_reps working_volume_kg total_volume_kg effective_volume_kg best_e1rm_kg best_e1rm_formula \
+    total_reps working_duration_seconds working_volume_kg total_volume_kg effective_volume_kg best_e1rm_kg best_e1rm_formula \
     best_e1rm_workout_id best_e1rm_position best_e1rm_on heaviest_kg heaviest_reps heaviest_workout_id \
     heaviest_position heaviest_on best_set_volume_kg best_set_kg best_set_reps best_set_workout_id best_set_position \
     best_set_on most_reps most_reps_workout_id most_reps_position most_reps_on least_assistance_kg \
