@@ -6,10 +6,42 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use jiff::ToSpan;
 use rust_decimal::Decimal;
 use serde_json::Value;
-use tidemark_importers::{Format, Import, ImportedSet, ParseOptions, parse};
+use tidemark_importers::{Format, Import, ImportedSet, ImportedWorkout, ParseOptions, parse};
 use tidemark_stats::{SetKind, Unit};
+
+/// Every figure of golden.json. Weeks and streaks are checked where they are computed, in the golden lane; the kinds of sets below.
+const FIGURES: [&str; 27] = [
+    "blank_weight_sets",
+    "exercises",
+    "first",
+    "kinds",
+    "last",
+    "longest_week_streak_monday",
+    "longest_week_streak_sunday",
+    "malformed_rows",
+    "negative_weight_sets",
+    "non_set_rows",
+    "reps_37_or_more",
+    "reps_all",
+    "reps_over_12",
+    "rows",
+    "sessions",
+    "sessions_crossing_midnight",
+    "sessions_longer_than_6h",
+    "sessions_starting_00_to_04h",
+    "set_rows",
+    "top_exercises",
+    "training_days",
+    "volume_all",
+    "volume_without_warmup",
+    "weeks_monday",
+    "weeks_sunday",
+    "zero_or_blank_reps_sets",
+    "zero_weight_sets",
+];
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(name)
@@ -81,7 +113,29 @@ fn check_figures(name: &str, format: Format) -> Result<()> {
     equals("zero_or_blank_reps_sets", count(&import, |set| set.reps.unwrap_or(0) == 0))?;
     equals("reps_over_12", count(&import, |set| set.reps.is_some_and(|reps| reps > 12)))?;
     equals("reps_37_or_more", count(&import, |set| set.reps.is_some_and(|reps| reps >= 37)))?;
+    check_times(&import, &equals)?;
+    let unknown: Vec<_> =
+        golden.as_object().context("an object")?.keys().filter(|key| !FIGURES.contains(&key.as_str())).collect();
+    assert!(unknown.is_empty(), "{name}: nobody checks {unknown:?}");
+    // A row that could not be read would have refused the whole file.
+    equals("malformed_rows", 0)?;
     check_top_exercises(&import, &golden)
+}
+
+/// Checks when workouts were and how long they took, as far as the file says.
+fn check_times(import: &Import, equals: &impl Fn(&str, usize) -> Result<()>) -> Result<()> {
+    let sessions = |holds: &dyn Fn(&ImportedWorkout) -> bool| import.workouts.iter().filter(|one| holds(one)).count();
+    // FitNotes knows dates only.
+    let has_times = import.format != Format::FitNotes;
+    equals("sessions_starting_00_to_04h", sessions(&|one| has_times && one.local_start.hour() < 4))?;
+    if import.format == Format::Hevy {
+        assert!(import.workouts.iter().all(|one| one.duration_seconds.is_some()), "Hevy writes both times");
+        let seconds = |one: &ImportedWorkout| one.duration_seconds.unwrap_or(0);
+        let ends_on = |one: &ImportedWorkout| one.local_start.saturating_add(seconds(one).seconds()).date();
+        equals("sessions_crossing_midnight", sessions(&|one| ends_on(one) != one.local_start.date()))?;
+        equals("sessions_longer_than_6h", sessions(&|one| seconds(one) > 6 * 3_600))?;
+    }
+    Ok(())
 }
 
 /// The figures of one exercise are over its working sets, its days too: a day of warm-ups only does not count.
