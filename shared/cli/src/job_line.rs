@@ -1,11 +1,11 @@
 //! Jobs as lines of a table.
 
 use serde_json::value::RawValue;
+use tidemark_queue::jobs::Status;
 use tidemark_status::attention::duration;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::job_status::JobStatus;
 use crate::table::{Column, table};
 
 /// Characters of a payload or an error on one line.
@@ -19,7 +19,7 @@ pub(crate) struct JobLine {
     pub(crate) job_id: Uuid,
     pub(crate) job_type: i32,
     /// `None`: a status that this build does not know.
-    pub(crate) status: Option<JobStatus>,
+    pub(crate) status: Option<Status>,
     pub(crate) priority: i32,
     pub(crate) attempts: i32,
     pub(crate) max_attempts: i32,
@@ -42,7 +42,7 @@ impl JobLine {
         Ok(Self {
             job_id: row.try_get("job_id")?,
             job_type: row.try_get("job_type")?,
-            status: JobStatus::of_number(row.try_get("status")?),
+            status: Status::of_number(row.try_get("status")?),
             priority: row.try_get("priority")?,
             attempts: row.try_get("attempts")?,
             max_attempts: row.try_get("max_attempts")?,
@@ -61,10 +61,10 @@ impl JobLine {
     fn when(&self) -> String {
         let seconds = duration(self.since_seconds.max(0));
         match self.status {
-            Some(JobStatus::Pending) if self.since_seconds > 0 => format!("due in {seconds}"),
-            Some(JobStatus::Pending) => "due now".to_owned(),
-            Some(JobStatus::Running) if self.lease_expired => format!("for {seconds}, lease expired"),
-            Some(JobStatus::Running) => format!("for {seconds}"),
+            Some(Status::Pending) if self.since_seconds > 0 => format!("due in {seconds}"),
+            Some(Status::Pending) => "due now".to_owned(),
+            Some(Status::Running) if self.lease_expired => format!("for {seconds}, lease expired"),
+            Some(Status::Running) => format!("for {seconds}"),
             _ => format!("{seconds} ago"),
         }
     }
@@ -82,7 +82,7 @@ impl JobLine {
         vec![
             self.job_id.to_string(),
             self.job_type.to_string(),
-            self.status.map_or("unknown", JobStatus::word).to_owned(),
+            self.status.map_or("unknown", Status::word).to_owned(),
             self.when(),
             format!("{} of {}", self.attempts, self.max_attempts),
             self.priority.to_string(),
@@ -130,7 +130,7 @@ pub(crate) fn shortened(text: &str, characters: usize) -> String {
 mod tests {
     use super::*;
 
-    fn line(number: u128, status: JobStatus) -> JobLine {
+    fn line(number: u128, status: Status) -> JobLine {
         JobLine {
             job_id: Uuid::from_u128((0x0196_0000_0000_7000_8000 << 48) | number),
             job_type: 7,
@@ -146,35 +146,26 @@ mod tests {
     #[test]
     fn a_job_of_each_status_says_when_and_why() {
         let lines = [
-            JobLine { since_seconds: -3, dedupe_key: "nightly-report".to_owned(), ..line(1, JobStatus::Pending) },
-            JobLine {
-                since_seconds: 300,
-                attempts: 1,
-                last_error: "no answer".to_owned(),
-                ..line(2, JobStatus::Pending)
-            },
-            JobLine { since_seconds: 12, attempts: 1, ..line(3, JobStatus::Running) },
-            JobLine { since_seconds: 90, attempts: 2, lease_expired: true, ..line(4, JobStatus::Running) },
-            JobLine { since_seconds: 7300, attempts: 1, priority: -5, ..line(5, JobStatus::Done) },
+            JobLine { since_seconds: -3, dedupe_key: "nightly-report".to_owned(), ..line(1, Status::Pending) },
+            JobLine { since_seconds: 300, attempts: 1, last_error: "no answer".to_owned(), ..line(2, Status::Pending) },
+            JobLine { since_seconds: 12, attempts: 1, ..line(3, Status::Running) },
+            JobLine { since_seconds: 90, attempts: 2, lease_expired: true, ..line(4, Status::Running) },
+            JobLine { since_seconds: 7300, attempts: 1, priority: -5, ..line(5, Status::Done) },
             JobLine {
                 since_seconds: 60,
                 attempts: 3,
                 error_code: "deadline_exceeded".to_owned(),
                 last_error: "the handler ran\nfor longer than 60 s and was cancelled".to_owned(),
-                ..line(6, JobStatus::Dead)
+                ..line(6, Status::Dead)
             },
-            JobLine {
-                error_code: "cancelled".to_owned(),
-                last_error: "cancelled".to_owned(),
-                ..line(7, JobStatus::Dead)
-            },
+            JobLine { error_code: "cancelled".to_owned(), last_error: "cancelled".to_owned(), ..line(7, Status::Dead) },
         ];
         insta::assert_snapshot!(table_of(&lines));
     }
 
     #[test]
     fn a_column_without_content_is_left_out() {
-        let table = table_of(&[line(1, JobStatus::Done)]);
+        let table = table_of(&[line(1, Status::Done)]);
         assert!(!table.contains("key") && !table.contains("last error"), "{table}");
     }
 

@@ -1,7 +1,5 @@
 //! What the database's refusal of an operator's statement means, and what to do about it.
 
-use tokio_postgres::error::SqlState;
-
 use crate::failure::Failure;
 
 /// What to try where the server does not answer.
@@ -17,18 +15,24 @@ pub(crate) fn explain(error: tokio_postgres::Error) -> anyhow::Error {
         )
         .into();
     };
-    if *code == SqlState::INSUFFICIENT_PRIVILEGE {
-        return Failure::new(
+    refused(code.code()).map_or_else(|| error.into(), Failure::into)
+}
+
+/// The same for an operator's call through the queue crate.
+pub(crate) fn explain_call(error: tidemark_queue::Error) -> anyhow::Error {
+    refused(error.code()).map_or_else(|| explain_queue(error), Failure::into)
+}
+
+/// What an operator meets who is connected, but not to what or as whom it takes.
+fn refused(code: &str) -> Option<Failure> {
+    Some(match code {
+        "42501" => Failure::new(
             "this role may not do that (42501)",
             "connect as the role that migrated the database, with --database-url or DATABASE_URL",
-        )
-        .into();
-    }
-    let missing = [SqlState::UNDEFINED_TABLE, SqlState::UNDEFINED_FUNCTION, SqlState::INVALID_SCHEMA_NAME];
-    if missing.contains(code) {
-        return Failure::new("this database is not migrated", "run `tidemark migrate`").into();
-    }
-    error.into()
+        ),
+        "42P01" | "42883" | "3F000" => Failure::new("this database is not migrated", "run `tidemark migrate`"),
+        _ => return None,
+    })
 }
 
 /// What a server means that lets nobody in, and what to do about it; `None` for any other SQLSTATE.

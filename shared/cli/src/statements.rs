@@ -1,7 +1,6 @@
 //! The statements of the operator's commands, one per file, so that a test can prepare each against the real schema.
 
 pub(crate) const ALERTS: &str = include_str!("sql/alerts.sql");
-pub(crate) const JOB_CANCEL: &str = include_str!("sql/job_cancel.sql");
 pub(crate) const JOB_ENQUEUE: &str = include_str!("sql/job_enqueue.sql");
 pub(crate) const JOB_SHOWN: &str = include_str!("sql/job_shown.sql");
 pub(crate) const JOBS_DEAD: &str = include_str!("sql/jobs_dead.sql");
@@ -30,7 +29,6 @@ pub(crate) const UNKNOWN_USERS: &str = include_str!("sql/unknown_users.sql");
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[(&str, &str)] = &[
     ("alerts", ALERTS),
-    ("job_cancel", JOB_CANCEL),
     ("job_enqueue", JOB_ENQUEUE),
     ("job_shown", JOB_SHOWN),
     ("jobs_dead", JOBS_DEAD),

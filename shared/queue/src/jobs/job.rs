@@ -24,6 +24,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// Every status.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Running, Self::Done, Self::Dead];
+
     /// Its number in `public.jobs`.
     #[must_use]
     pub fn number(self) -> i16 {
@@ -35,14 +38,25 @@ impl Status {
         }
     }
 
-    pub(super) fn from_number(number: i16) -> Result<Self, Error> {
-        match number {
-            1 => Ok(Self::Pending),
-            2 => Ok(Self::Running),
-            3 => Ok(Self::Done),
-            4 => Ok(Self::Dead),
-            _ => Err(Error::Invalid("status is none of 1, 2, 3, 4".to_owned())),
+    /// The status of this number; `None` where a newer database has more of them.
+    #[must_use]
+    pub fn of_number(number: i16) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.number() == number)
+    }
+
+    /// Its word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Dead => "dead",
         }
+    }
+
+    pub(super) fn from_number(number: i16) -> Result<Self, Error> {
+        Self::of_number(number).ok_or_else(|| Error::Invalid("status is none of 1, 2, 3, 4".to_owned()))
     }
 }
 

@@ -3,15 +3,13 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
-use tokio_postgres::Client;
-use tokio_postgres::types::Type;
+use tidemark_queue::jobs;
 use uuid::Uuid;
 
 use super::distinct;
 use crate::database::Source;
 use crate::output::Output;
-use crate::refusal::explain;
-use crate::statements::JOB_CANCEL;
+use crate::refusal::explain_call;
 
 /// Options of `tidemark jobs cancel`.
 #[derive(Debug, clap::Args)]
@@ -29,8 +27,17 @@ pub(crate) struct CancelOptions {
 #[derive(Debug, Serialize)]
 struct Cancelled {
     job_id: Uuid,
-    /// `dead`, `requested`, `finished` or `unknown`.
-    outcome: String,
+    outcome: Outcome,
+}
+
+/// As it is written in the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Dead,
+    Requested,
+    Finished,
+    Unknown,
 }
 
 /// The answer.
@@ -43,11 +50,12 @@ struct Answer {
 pub(crate) async fn run(options: &CancelOptions, source: &Source, output: Output) -> anyhow::Result<ExitCode> {
     let database = source.open()?;
     let client = database.admin().await?;
-    let mut jobs = Vec::new();
+    let mut cancelled = Vec::new();
     for job_id in distinct(&options.job_ids) {
-        jobs.push(Cancelled { job_id, outcome: cancel(&client, job_id).await? });
+        let outcome = jobs::cancel(&client, job_id).await.map_err(explain_call)?.into();
+        cancelled.push(Cancelled { job_id, outcome });
     }
-    let answer = Answer { jobs };
+    let answer = Answer { jobs: cancelled };
     output.answer(&answer, || answer.jobs.iter().map(Cancelled::describe).collect::<Vec<_>>().join("\n"))?;
     let all = answer.jobs.iter().all(Cancelled::is_cancelled);
     if !all {
@@ -56,24 +64,28 @@ pub(crate) async fn run(options: &CancelOptions, source: &Source, output: Output
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn cancel(client: &Client, job_id: Uuid) -> anyhow::Result<String> {
-    let rows = client.query_typed(JOB_CANCEL, &[(&job_id, Type::UUID)]).await.map_err(explain)?;
-    let row = rows.first().ok_or_else(|| anyhow::anyhow!("the database did not say what became of job {job_id}"))?;
-    Ok(row.try_get(0)?)
+impl From<jobs::Cancelled> for Outcome {
+    fn from(cancelled: jobs::Cancelled) -> Self {
+        match cancelled {
+            jobs::Cancelled::Dead => Self::Dead,
+            jobs::Cancelled::Requested => Self::Requested,
+            jobs::Cancelled::Finished => Self::Finished,
+            jobs::Cancelled::Unknown => Self::Unknown,
+        }
+    }
 }
 
 impl Cancelled {
     fn is_cancelled(&self) -> bool {
-        matches!(self.outcome.as_str(), "dead" | "requested")
+        matches!(self.outcome, Outcome::Dead | Outcome::Requested)
     }
 
     fn describe(&self) -> String {
-        let words = match self.outcome.as_str() {
-            "dead" => "cancelled",
-            "requested" => "runs; asked to stop, and not tried again",
-            "finished" => "was over already",
-            "unknown" => "there is no such job",
-            other => other,
+        let words = match self.outcome {
+            Outcome::Dead => "cancelled",
+            Outcome::Requested => "runs; asked to stop, and not tried again",
+            Outcome::Finished => "was over already",
+            Outcome::Unknown => "there is no such job",
         };
         format!("{}: {words}", self.job_id)
     }

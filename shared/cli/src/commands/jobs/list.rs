@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tidemark_queue::jobs::Status;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 use uuid::Uuid;
 
 use crate::database::Source;
 use crate::job_line::{self, JobLine};
-use crate::job_status::JobStatus;
+use crate::job_status;
 use crate::output::Output;
 use crate::refusal::explain;
 use crate::statements::{
@@ -31,8 +32,8 @@ const LOOKED_AT_PER_JOB: i64 = 200;
 pub(crate) struct ListOptions {
     /// Those of this status only: what is pending as it will be claimed, what runs the longest running first, what is over
     /// the latest first
-    #[arg(long, value_enum)]
-    status: Option<JobStatus>,
+    #[arg(long, value_parser = job_status::typed())]
+    status: Option<Status>,
     /// Those of this type only
     #[arg(long = "type", value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
     job_type: Option<i32>,
@@ -104,7 +105,7 @@ async fn newest(
     if found.len() == wanted || job_type.is_none() {
         return Ok(found);
     }
-    for status in JobStatus::ALL {
+    for status in Status::ALL {
         found.extend(of_status(status, job_type, number, transaction).await?);
     }
     found.sort_unstable_by(|one, other| other.cmp(one));
@@ -122,7 +123,7 @@ async fn of_key(
     let looked_at = if options.status.is_some() { number * LOOKED_AT_PER_JOB } else { number };
     let parameters = [(&key as _, Type::TEXT), (&options.job_type as _, Type::INT4), (&looked_at as _, Type::INT8)];
     let newest = ids(&transaction.query_typed(JOBS_OF_KEY, &parameters).await?)?;
-    let Some(status) = options.status.map(JobStatus::number) else {
+    let Some(status) = options.status.map(Status::number) else {
         return Ok(newest);
     };
     let parameters = [(&newest as _, Type::UUID_ARRAY), (&status as _, Type::INT2), (&number as _, Type::INT8)];
@@ -130,7 +131,7 @@ async fn of_key(
 }
 
 async fn of_status(
-    status: JobStatus,
+    status: Status,
     job_type: Option<i32>,
     number: i64,
     transaction: &Transaction<'_>,
@@ -138,10 +139,10 @@ async fn of_status(
     let looked_at = number * LOOKED_AT_PER_JOB;
     let parameters = [(&job_type as _, Type::INT4), (&number as _, Type::INT8), (&looked_at as _, Type::INT8)];
     let (statement, parameters) = match status {
-        JobStatus::Pending => (JOBS_PENDING, &parameters[..]),
-        JobStatus::Running => (JOBS_RUNNING, &parameters[..2]),
-        JobStatus::Done => (JOBS_DONE, &parameters[..]),
-        JobStatus::Dead => (JOBS_DEAD, &parameters[..]),
+        Status::Pending => (JOBS_PENDING, &parameters[..]),
+        Status::Running => (JOBS_RUNNING, &parameters[..2]),
+        Status::Done => (JOBS_DONE, &parameters[..]),
+        Status::Dead => (JOBS_DEAD, &parameters[..]),
     };
     ids(&transaction.query_typed(statement, parameters).await?)
 }
@@ -158,7 +159,7 @@ fn screen(options: &ListOptions, lines: &[JobLine], more: bool) -> String {
     if more {
         screen.push_str("\n\nThere are more: --limit N lists up to 1000, --status, --type and --key narrow it down.");
     }
-    if lines.iter().any(|line| line.status == Some(JobStatus::Dead)) {
+    if lines.iter().any(|line| line.status == Some(Status::Dead)) {
         screen.push_str("\n\n`tidemark jobs show JOB_ID` says why a job is dead, `tidemark jobs requeue JOB_ID` lets it wait again.");
     }
     screen

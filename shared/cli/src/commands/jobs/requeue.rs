@@ -6,6 +6,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use jiff::Timestamp;
 use serde::Serialize;
+use tidemark_queue::jobs::Status;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -13,7 +14,6 @@ use uuid::Uuid;
 use super::{distinct, jobs};
 use crate::database::Source;
 use crate::failure::Failure;
-use crate::job_status::JobStatus;
 use crate::output::Output;
 use crate::refusal::explain;
 use crate::statements::{JOBS_DEAD_BATCH, JOBS_DEAD_COUNTS, JOBS_REQUEUE};
@@ -113,7 +113,7 @@ async fn requeue(client: &Client, ids: &[Uuid]) -> anyhow::Result<Vec<Answer>> {
             _ if status.is_some() => "not_dead",
             _ => "unknown",
         };
-        let state = status.and_then(JobStatus::of_number).map(JobStatus::word);
+        let state = status.and_then(Status::of_number).map(Status::word);
         answers.push(Answer { job_id: row.try_get(0)?, outcome, active_job_id: row.try_get(2)?, state });
     }
     answers.sort_by_key(|answer| ids.iter().position(|id| *id == answer.job_id));

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use serde_json::value::RawValue;
+use tidemark_queue::jobs::Status;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use crate::database::Source;
 use crate::failure::Failure;
-use crate::job_status::JobStatus;
 use crate::output::Output;
 use crate::refusal::explain;
 use crate::statements::JOB_SHOWN;
@@ -53,7 +53,7 @@ fn unknown(job_id: Uuid) -> Failure {
 struct Shown {
     job_id: Uuid,
     job_type: i32,
-    status: Option<JobStatus>,
+    status: Option<Status>,
     priority: i32,
     attempts: i32,
     max_attempts: i32,
@@ -79,7 +79,7 @@ impl Shown {
         Ok(Self {
             job_id,
             job_type: row.try_get("job_type")?,
-            status: JobStatus::of_number(row.try_get("status")?),
+            status: Status::of_number(row.try_get("status")?),
             priority: row.try_get("priority")?,
             attempts: row.try_get("attempts")?,
             max_attempts: row.try_get("max_attempts")?,
@@ -115,7 +115,7 @@ impl Shown {
         line("dedupe key", self.dedupe_key.clone());
         line("group", self.group_key.clone());
         line("created", Some(time(self.created_at)));
-        line("due", (self.status == Some(JobStatus::Pending)).then(|| time(self.run_after)));
+        line("due", (self.status == Some(Status::Pending)).then(|| time(self.run_after)));
         line("started", self.run_started_at.map(time));
         line("lease until", self.lease_until.map(time));
         line("ended", self.is_over().then(|| time(self.updated_at)));
@@ -136,27 +136,27 @@ impl Shown {
     }
 
     fn is_over(&self) -> bool {
-        matches!(self.status, Some(JobStatus::Done | JobStatus::Dead))
+        matches!(self.status, Some(Status::Done | Status::Dead))
     }
 
     fn state(&self) -> String {
-        let word = self.status.map_or("of an unknown status", JobStatus::word);
+        let word = self.status.map_or("of an unknown status", Status::word);
         match self.status {
-            Some(JobStatus::Running) if self.lease_expired => format!("{word}, its lease has expired"),
-            Some(JobStatus::Running) if self.cancel_requested => format!("{word}, asked to stop"),
+            Some(Status::Running) if self.lease_expired => format!("{word}, its lease has expired"),
+            Some(Status::Running) if self.cancel_requested => format!("{word}, asked to stop"),
             _ => word.to_owned(),
         }
     }
 
     fn next(&self) -> Option<String> {
         match self.status? {
-            JobStatus::Dead if self.error_code.as_deref() == Some("cancelled") => {
+            Status::Dead if self.error_code.as_deref() == Some("cancelled") => {
                 Some(format!("`tidemark jobs requeue {}` lets it wait again", self.job_id))
             }
-            JobStatus::Dead => {
+            Status::Dead => {
                 Some(format!("mend the cause, then `tidemark jobs requeue {}` lets it wait again", self.job_id))
             }
-            JobStatus::Running if self.lease_expired => Some(
+            Status::Running if self.lease_expired => Some(
                 "the next tick of work takes it back; if this stays, check its ticks with `tidemark status`".to_owned(),
             ),
             _ => None,
@@ -178,7 +178,7 @@ mod tests {
         let shown = Shown {
             job_id: Uuid::from_u128(0x0196_b2f0_7c1e_7d3a_9c55_1f2e_3d4c_5b6a),
             job_type: 7,
-            status: Some(JobStatus::Dead),
+            status: Some(Status::Dead),
             priority: 100,
             attempts: 3,
             max_attempts: 3,
@@ -202,7 +202,7 @@ mod tests {
         let shown = Shown {
             job_id: Uuid::from_u128(0x0196_b2f0_7c1e_7d3a_9c55_1f2e_3d4c_5b6a),
             job_type: 7,
-            status: Some(JobStatus::Running),
+            status: Some(Status::Running),
             priority: 100,
             attempts: 1,
             max_attempts: 3,

@@ -1,1 +1,0 @@
-SELECT tidemark.job_cancel_v1($1::uuid)
