@@ -25,9 +25,9 @@ CREATE TABLE public.user_stats_projection_state (
     CONSTRAINT user_stats_projection_state_pending CHECK ((pending_generation IS NULL) = (pending_priority IS NULL))
 ) WITH (fillfactor = 85);
 COMMENT ON TABLE public.user_stats_projection_state IS
-    'One row per user. Stale: requested_generation > applied_generation, or an older definition_version.';
+    'One row per user. Stale: requested_generation > applied_generation. An older definition_version is published as a whole at the next refresh.';
 
--- Exactly the users whom a claim may take, in the order in which it takes them.
+-- The users whom a claim may take, in the order in which it takes them; whose backoff has ended is put here by the claim.
 CREATE INDEX user_stats_projection_state_claimable
     ON public.user_stats_projection_state (pending_priority, pending_generation)
     WHERE pending_generation IS NOT NULL AND live_run_id IS NULL AND retry_not_before IS NULL;

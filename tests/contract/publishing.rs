@@ -271,3 +271,33 @@ async fn a_publish_with_another_token_attempt_or_phase_changes_nothing() {
     assert_eq!(again.get::<_, String>(0), "lost", "a publish has one effect");
     pipeline.check_invariants().await;
 }
+
+#[tokio::test]
+async fn what_another_version_of_the_formulas_published_is_published_anew_with_the_next_refresh() {
+    let mut pipeline = Pipeline::new().await;
+    let user = saved_user(&pipeline).await;
+    pipeline.refresh().await;
+    let sets = "SELECT sets FROM public.user_exercise_stats WHERE user_id = $1 AND exercise_name = 'Bench Press'";
+    let version = "SELECT definition_version FROM public.user_stats_projection_state WHERE user_id = $1";
+    let current: i32 = pipeline.one(version, &[&user]).await.get(0);
+    // A figure as other formulas might have made it; the save that follows is of another exercise.
+    for (found_by, expected) in [(current, 99), (current - 1, 1)] {
+        pipeline
+            .run(
+                "UPDATE public.user_exercise_stats SET sets = 99 WHERE user_id = $1 AND exercise_name = 'Bench Press'",
+                &[&user],
+            )
+            .await;
+        pipeline
+            .run(
+                "UPDATE public.user_stats_projection_state SET definition_version = $2 WHERE user_id = $1",
+                &[&user, &found_by],
+            )
+            .await;
+        pipeline.save(user, EVENING, "Squat", &[(140.0, 3)]).await;
+        pipeline.refresh().await;
+        assert_eq!(pipeline.one(sets, &[&user]).await.get::<_, i32>(0), expected, "published by version {found_by}");
+        assert_eq!(pipeline.one(version, &[&user]).await.get::<_, i32>(0), current);
+    }
+    pipeline.check_invariants().await;
+}

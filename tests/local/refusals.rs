@@ -70,6 +70,32 @@ async fn an_import_that_is_refused_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn an_import_that_fails_after_thousands_of_good_rows_leaves_nothing() {
+    let folder = Folder::new().await;
+    let database = TestDatabase::new().await;
+    let admin = database.admin().await;
+    let url = database.url_for("postgres");
+    let hevy = std::fs::read_to_string(data("hevy_MIT_kg_rpe_settypes_7211.csv")).unwrap();
+    let before = everything(&admin).await;
+    let broken = folder.write("broken.csv", &format!("{}\n\"cut,off\n", hevy.trim_end()));
+    let import = ["import", &broken, "--user", USER, "--json", "--database-url", &url];
+    folder.run(&import).await.check_refused(1, &["broken.csv", "nothing was imported"]);
+    assert_eq!(everything(&admin).await, before);
+
+    // The database refuses one of the last workouts, when hundreds are stored.
+    let refusing = "CREATE FUNCTION public.refuse_late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF (SELECT count(*) FROM public.workouts) > 300 THEN RAISE EXCEPTION 'no more'; END IF; RETURN NULL; END $$;
+        CREATE TRIGGER refuse_late AFTER INSERT ON public.workouts FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_late()";
+    admin.batch_execute(refusing).await.unwrap();
+    let whole = data("hevy_MIT_kg_rpe_settypes_7211.csv");
+    let import = ["import", &whole, "--user", USER, "--json", "--database-url", &url];
+    assert_eq!(folder.run(&import).await.code, Some(1));
+    assert_eq!(everything(&admin).await, before);
+    admin.batch_execute("DROP TRIGGER refuse_late ON public.workouts").await.unwrap();
+    assert_eq!(folder.run(&import).await.code, Some(0), "and nothing stands in the way of another try");
+}
+
+#[tokio::test]
 async fn a_refused_setting_explains_its_bound_and_leaves_the_row_and_its_history() {
     let folder = Folder::new().await;
     let database = TestDatabase::new().await;
