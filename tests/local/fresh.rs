@@ -125,6 +125,41 @@ async fn an_interrupt_ends_local_and_its_server_in_order() {
 }
 
 #[tokio::test]
+async fn a_service_manager_and_a_terminal_that_closes_end_local_in_order_too() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let folder = Folder::new().await;
+        let mut running = folder.start(&["local", "--port", "0"]);
+        running.until_says("ticking every second").await;
+        running.signal(signal);
+        let ran = running.ended().await;
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(!folder.has_server());
+    }
+}
+
+#[tokio::test]
+async fn work_that_a_killed_local_left_is_taken_up_at_once_by_the_next() {
+    let folder = Folder::new().await;
+    let file = data("strong_MIT_no_notes_warmups_666.csv");
+    let mut running = folder.start(&["local", "--port", "0"]);
+    running.until_says("ticking every second").await;
+    let database = folder.database().await;
+    // Nobody computes: the claimed run keeps its lease of five minutes.
+    let pause = "UPDATE public.stats_projection_worker_settings SET compute_enabled = false";
+    database.batch_execute(pause).await.unwrap();
+    let user = "7d9f0c4e-0d6a-4f0e-9d0e-3a3b1c2d4e5f";
+    folder.run(&["import", &file, "--user", user, "--json"]).await.document();
+    let computing = "UPDATE public.user_stats_projection_runs SET phase = 'computing' WHERE phase = 'claimed'";
+    until("a run is claimed", async || database.execute(computing, &[]).await.unwrap() == 1).await;
+    database.batch_execute("UPDATE public.stats_projection_worker_settings SET compute_enabled = true").await.unwrap();
+    running.signal(Signal::KILL);
+    running.ended().await;
+    until("the killed command's server is gone", async || !folder.has_server()).await;
+    let ran = folder.run(&["local", "--until-fresh", "--timeout", "60", "--port", "0", "--json"]).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[tokio::test]
 async fn two_folders_have_two_systems_and_one_folder_has_one() {
     let (one, other) = (Folder::new().await, Folder::new().await);
     let mut first = one.start(&["local", "--port", "0"]);

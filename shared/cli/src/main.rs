@@ -8,6 +8,7 @@ mod failure;
 mod freshness;
 mod http_server;
 mod importing;
+mod interrupt;
 mod job_line;
 mod job_status;
 mod local_user;

@@ -11,7 +11,6 @@ use serde::Serialize;
 use tidemark_importers::{Import, ParseOptions};
 use tidemark_status::{Router, Tokens};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
@@ -22,10 +21,12 @@ use crate::commands::tick::handlers;
 use crate::database::{Database, Source};
 use crate::failure::Failure;
 use crate::freshness::{self, Freshness};
+use crate::interrupt::Interrupt;
 use crate::local_user::{LocalUser, UserSummary};
 use crate::output::Output;
 use crate::{http_server, importing, ticker};
 
+const LEASES_OVER: &str = include_str!("../sql/leases_over.sql");
 /// How often `--until-fresh` looks whether anybody is stale.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -82,7 +83,7 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
     let began = Instant::now();
     // Listened for from here to the end, so that an interrupt is neither lost between two looks nor kills the process before
     // its server has stopped in order.
-    let mut interrupt = signal(SignalKind::interrupt()).context("no signal handler could be installed")?;
+    let mut interrupt = Interrupt::listen().context("no signal handler could be installed")?;
     let database = open(source, options.fresh, output).await?;
     let client = tokio::select! {
         stored = store(&database, &users, &imports, output) => stored?,
@@ -162,6 +163,10 @@ async fn open(source: &Source, fresh: bool, output: Output) -> anyhow::Result<Da
     }
     database.ensure_exists().await?;
     migrate::apply(&database).await?;
+    if database.data_directory().is_some() {
+        // The server was started here a moment ago: no worker of before can live, and nobody need wait for its leases to end.
+        database.admin().await?.batch_execute(LEASES_OVER).await?;
+    }
     Ok(database)
 }
 
@@ -184,7 +189,7 @@ async fn until_fresh(
     client: &Client,
     users: &[LocalUser],
     timeout: Duration,
-    interrupt: &mut Signal,
+    interrupt: &mut Interrupt,
 ) -> anyhow::Result<()> {
     let began = Instant::now();
     let bar = ProgressBar::new_spinner();
