@@ -37,6 +37,11 @@ BEGIN
         v_problem := 'id must be a UUID';
     ELSIF NOT tidemark.is_instant(p_workout -> 'started_at') THEN
         v_problem := 'started_at must be an instant with its offset, such as 2026-07-19T17:30:00-07:00';
+    -- The years of the importers. Beyond them a zone could carry the day out of the calendar, and the refusal of a constraint repeats the row.
+    ELSIF NOT (p_workout ->> 'started_at')::timestamptz BETWEEN '1900-01-02T00:00:00Z' AND '2199-12-30T00:00:00Z' THEN
+        v_problem := 'started_at must lie between the years 1900 and 2199';
+    ELSIF jsonb_typeof(p_workout -> 'title') NOT IN ('string', 'null') OR jsonb_typeof(p_workout -> 'notes') NOT IN ('string', 'null') THEN
+        v_problem := 'title and notes must be text';
     ELSIF jsonb_typeof(coalesce(p_workout -> 'sets', '[]')) <> 'array' THEN
         v_problem := 'sets must be an array';
     ELSIF jsonb_array_length(coalesce(p_workout -> 'sets', '[]')) > 2000 THEN
@@ -58,7 +63,7 @@ BEGIN
                 ] <> '{}' THEN 'has a field that is not known; known are exercise, kind, weight, unit, reps, duration_seconds, '
                     'distance_meters, rpe, superset, notes'
                 WHEN jsonb_typeof(entry.value -> 'exercise') IS DISTINCT FROM 'string'
-                    OR length(entry.value ->> 'exercise') NOT BETWEEN 1 AND 200
+                    OR length(entry.value ->> 'exercise') NOT BETWEEN 1 AND 200 OR entry.value ->> 'exercise' !~ '\S'
                     THEN 'exercise must be a name of 1 to 200 characters'
                 WHEN coalesce(entry.value ->> 'kind', 'normal') NOT IN ('warmup', 'normal', 'failure', 'drop')
                     THEN 'kind must be warmup, normal, failure or drop'
@@ -74,6 +79,7 @@ BEGIN
                 WHEN entry.value ? 'rpe' AND NOT tidemark.is_number(entry.value -> 'rpe', 0, 10, false) THEN 'rpe must be a number from 0 to 10'
                 WHEN entry.value ? 'superset' AND NOT tidemark.is_number(entry.value -> 'superset', -1000000, 1000000, true)
                     THEN 'superset must be a whole number'
+                WHEN jsonb_typeof(entry.value -> 'notes') NOT IN ('string', 'null') THEN 'notes must be text'
                 WHEN length(entry.value ->> 'notes') > 20000 THEN 'notes holds at most 20000 characters'
             END AS problem
             FROM jsonb_array_elements(coalesce(p_workout -> 'sets', '[]')) WITH ORDINALITY AS entry (value, place)
@@ -211,8 +217,8 @@ $$;
 -- Stores a workout: {"id"?, "started_at", "time_zone"?, "duration_seconds"?, "title"?, "notes"?, "sets": [{"exercise",
 -- "kind"?, "weight"?, "unit"?, "reps"?, "duration_seconds"?, "distance_meters"?, "rpe"?, "superset"?, "notes"?}]}.
 -- With an id that is stored already nothing is written and inserted is false, so that a retried save has one effect.
--- Returns {"workout_id", "inserted", "generation"}. lock_timeout keeps the wait below the save limit of 8000 ms for roles
--- that set no statement_timeout of their own.
+-- Returns {"workout_id", "inserted", "generation"}. lock_timeout bounds each wait for a lock by the save limit of 8000 ms for
+-- roles that set no statement_timeout of their own; the whole is bounded by the statement_timeout of the roles that save.
 CREATE FUNCTION public.save_workout_v1(p_user_id uuid, p_workout jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '8s' AS $$
 DECLARE

@@ -61,7 +61,7 @@ impl Readiness {
 
     fn note_document(&mut self, document: Option<&Document>) {
         let Some(document) = document else {
-            for name in ["ticks_claim", "ticks_compute", "ticks_publish", "leases"] {
+            for name in ["ticks_claim", "ticks_compute", "ticks_publish", "ticks_work", "leases", "job_leases"] {
                 self.note(name, Verdict::Unknown);
             }
             return;
@@ -121,6 +121,18 @@ mod tests {
         let readiness = of(&healthy());
         assert!(readiness.is_ready());
         assert!(!readiness.to_json().to_string().contains(char::is_numeric));
+    }
+
+    #[test]
+    fn the_same_checks_are_named_with_the_database_and_without() {
+        let mut without = Readiness::default();
+        without.note_document(None);
+        let names = |readiness: &Readiness| {
+            let mut names: Vec<&str> = readiness.checks.iter().map(|(name, _verdict)| *name).collect();
+            names.sort_unstable();
+            names.join(" ")
+        };
+        assert_eq!(names(&without), names(&of(&healthy_with_jobs())));
     }
 
     #[test]
