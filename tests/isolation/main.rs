@@ -27,6 +27,17 @@ async fn saved_user(pipeline: &Pipeline) -> Uuid {
     user
 }
 
+/// A pipeline with a user whose run a worker has just taken to compute: the pipeline, the user, the worker's session, the run.
+async fn computing() -> (Pipeline, Uuid, Client, Run) {
+    let mut pipeline = Pipeline::new().await;
+    let user = saved_user(&pipeline).await;
+    pipeline.claim().await;
+    let worker = pipeline.database.worker().await;
+    worker.batch_execute("SELECT tidemark.compute_take_v1(gen_random_uuid())").await.unwrap();
+    let run = pipeline.last_run(user).await;
+    (pipeline, user, worker, run)
+}
+
 /// A second session of the superuser inside a transaction that has done `statements`.
 async fn inside(pipeline: &Pipeline, statements: &str) -> Client {
     let session = pipeline.database.admin().await;

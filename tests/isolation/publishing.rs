@@ -4,7 +4,7 @@ use tidemark_tests::{Pipeline, Run};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::{inside, publish, save, saved_user};
+use crate::{computing, inside, publish, save, saved_user};
 
 /// A user's run taken for publishing, with the worker that took it.
 async fn publishing(pipeline: &mut Pipeline) -> (Uuid, Run, Client) {
@@ -66,12 +66,7 @@ async fn a_save_does_not_wait_for_a_publish_that_is_still_writing_rep_maxes() {
 
 #[tokio::test]
 async fn a_save_does_not_wait_for_a_compute_of_its_user() {
-    let mut pipeline = Pipeline::new().await;
-    let user = saved_user(&pipeline).await;
-    pipeline.claim().await;
-    let worker = pipeline.database.worker().await;
-    worker.batch_execute("SELECT tidemark.compute_take_v1(gen_random_uuid())").await.unwrap();
-    let run = pipeline.last_run(user).await;
+    let (pipeline, user, worker, run) = computing().await;
     worker.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ").await.unwrap();
     let hold = "SELECT tidemark.compute_hold_v1($1, $2, $3)";
     assert!(worker.query_one(hold, &[&run.id, &run.attempt, &run.token]).await.unwrap().get::<_, bool>(0));

@@ -2,19 +2,14 @@
 
 use tidemark_tests::{Pipeline, until_true};
 
-use crate::{inside, save, saved_user};
+use crate::{computing, inside, save, saved_user};
 
 const HOLD: &str = "SELECT tidemark.compute_hold_v1($1, $2, $3)";
 const STAGE: &str = "SELECT tidemark.compute_stage_v1($1, $2, $3, 1, 1, '{}')";
 
 #[tokio::test]
 async fn a_compute_that_holds_its_run_is_not_recovered_however_long_it_takes() {
-    let mut pipeline = Pipeline::new().await;
-    let user = saved_user(&pipeline).await;
-    pipeline.claim().await;
-    let worker = pipeline.database.worker().await;
-    worker.batch_execute("SELECT tidemark.compute_take_v1(gen_random_uuid())").await.unwrap();
-    let run = pipeline.last_run(user).await;
+    let (mut pipeline, user, worker, run) = computing().await;
     worker.batch_execute("BEGIN").await.unwrap();
     assert!(worker.query_one(HOLD, &[&run.id, &run.attempt, &run.token]).await.unwrap().get::<_, bool>(0));
     // The lease of a held row cannot be moved from outside: the worker itself lets it run out.
@@ -36,12 +31,7 @@ async fn a_compute_that_holds_its_run_is_not_recovered_however_long_it_takes() {
 
 #[tokio::test]
 async fn a_lease_is_judged_by_the_hold_and_a_stage_under_its_lock_may_come_after_the_expiry() {
-    let mut pipeline = Pipeline::new().await;
-    let user = saved_user(&pipeline).await;
-    pipeline.claim().await;
-    let worker = pipeline.database.worker().await;
-    worker.batch_execute("SELECT tidemark.compute_take_v1(gen_random_uuid())").await.unwrap();
-    let run = pipeline.last_run(user).await;
+    let (mut pipeline, _user, worker, run) = computing().await;
     let lasts =
         "UPDATE public.user_stats_projection_runs SET lease_expires_at = clock_timestamp() + interval '2 seconds'";
     pipeline.run(lasts, &[]).await;
@@ -60,12 +50,7 @@ async fn a_lease_is_judged_by_the_hold_and_a_stage_under_its_lock_may_come_after
 
 #[tokio::test]
 async fn a_hold_of_an_expired_lease_is_refused_although_nobody_has_recovered_it() {
-    let mut pipeline = Pipeline::new().await;
-    let user = saved_user(&pipeline).await;
-    pipeline.claim().await;
-    let worker = pipeline.database.worker().await;
-    worker.batch_execute("SELECT tidemark.compute_take_v1(gen_random_uuid())").await.unwrap();
-    let run = pipeline.last_run(user).await;
+    let (pipeline, user, worker, run) = computing().await;
     assert!(worker.query_one(HOLD, &[&run.id, &run.attempt, &run.token]).await.unwrap().get::<_, bool>(0));
     pipeline.expire(user).await;
     assert!(!worker.query_one(HOLD, &[&run.id, &run.attempt, &run.token]).await.unwrap().get::<_, bool>(0));
@@ -75,12 +60,7 @@ async fn a_hold_of_an_expired_lease_is_refused_although_nobody_has_recovered_it(
 
 #[tokio::test]
 async fn a_hold_that_waits_for_a_recovery_finds_its_lease_lost() {
-    let mut pipeline = Pipeline::new().await;
-    let user = saved_user(&pipeline).await;
-    pipeline.claim().await;
-    let worker = pipeline.database.worker().await;
-    worker.batch_execute("SELECT tidemark.compute_take_v1(gen_random_uuid())").await.unwrap();
-    let run = pipeline.last_run(user).await;
+    let (pipeline, user, worker, run) = computing().await;
     pipeline.expire(user).await;
     let recovering = inside(&pipeline, "SELECT tidemark.claim_v1(gen_random_uuid())").await;
     let (held, ()) = tokio::join!(
