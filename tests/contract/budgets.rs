@@ -1,10 +1,11 @@
 //! Budgets: one row, one step each, the wait for locks included, and never beyond the function's own deadline.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use tidemark_projection::{compute, publish};
 use tidemark_queue::{Invocation, Outcome, claim};
-use tidemark_tests::{Pipeline, invocation};
+use tidemark_tests::{Pipeline, invocation, until_true};
 use tokio_postgres::Client;
 
 use crate::saved_user;
@@ -73,6 +74,44 @@ async fn a_compute_over_its_budget_fails_with_57014_and_has_another_attempt() {
     pipeline.end_backoff(user).await;
     pipeline.refresh().await;
     assert!(pipeline.generations(user).await.1 > 0);
+    pipeline.check_invariants().await;
+}
+
+#[tokio::test]
+async fn the_budget_is_for_the_whole_compute_however_many_statements_it_has() {
+    let mut pipeline = Pipeline::new().await;
+    pipeline.set("compute_timeout_ms", "1000").await;
+    let user = saved_user(&pipeline).await;
+    pipeline.claim().await;
+    let tables = ["exercises", "workouts", "workout_sets", "bodyweight_log"];
+    let mut holders = Vec::new();
+    for table in tables {
+        holders.push(holding(&pipeline, &format!("LOCK TABLE public.{table} IN ACCESS EXCLUSIVE MODE")).await);
+    }
+    let waits = "SELECT EXISTS (SELECT FROM pg_catalog.pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '700 ms')";
+    let watcher = pipeline.database.admin().await;
+    // Each statement alone stays below the budget; all together would take 2.8 seconds.
+    let released = Cell::new(0);
+    let releasing = async {
+        for holder in &holders {
+            until_true(&watcher, waits, &[]).await;
+            holder.batch_execute("COMMIT").await.unwrap();
+            released.set(released.get() + 1);
+        }
+        std::future::pending::<()>().await;
+    };
+    let summary = tokio::select! {
+        summary = pipeline.compute() => summary,
+        () = releasing => unreachable!("it never ends by itself"),
+    };
+    assert!(released.get() < tables.len(), "it went on to the last table");
+    assert_eq!((summary.outcome, summary.failed, summary.error_code.as_deref()), (Outcome::Failed, 1, Some("57014")));
+    drop(holders);
+    let run = pipeline.last_run(user).await;
+    assert_eq!((run.phase.as_str(), run.error_code.as_str()), ("failed", "57014"));
+    pipeline.end_backoff(user).await;
+    pipeline.refresh().await;
     pipeline.check_invariants().await;
 }
 
