@@ -89,7 +89,7 @@ async fn the_budget_is_for_the_whole_compute_however_many_statements_it_has() {
         holders.push(holding(&pipeline, &format!("LOCK TABLE public.{table} IN ACCESS EXCLUSIVE MODE")).await);
     }
     let waits = "SELECT EXISTS (SELECT FROM pg_catalog.pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '700 ms')";
+        WHERE datname = current_database() AND wait_event = 'relation' AND query_start < clock_timestamp() - interval '700 ms')";
     let watcher = pipeline.database.admin().await;
     // Each statement alone stays below the budget; all together would take 2.8 seconds.
     let released = Cell::new(0);

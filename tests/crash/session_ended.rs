@@ -73,7 +73,7 @@ async fn a_database_that_lets_nobody_in_ends_the_tick_quietly_and_costs_no_attem
     let scene = Scene::new(database.admin().await, &mut workers).await;
     // Nobody closes the database that they are in.
     let elsewhere = database.url_for("postgres").replace(database.name(), "postgres");
-    let elsewhere = SocketConnector::new(elsewhere).connect().await.unwrap();
+    let elsewhere = SocketConnector::new(elsewhere).connect().await.unwrap().into_client();
     let let_in = async |allowed: bool| {
         let statement = format!("ALTER DATABASE {} ALLOW_CONNECTIONS {allowed}", database.name());
         elsewhere.batch_execute(&statement).await.unwrap();

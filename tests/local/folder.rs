@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 use tidemark_postgres::{RunningServer, SUPERUSER};
-use tidemark_queue::Connect;
+use tidemark_queue::{Connect, Session};
 use tidemark_testkit::SocketConnector;
 use tidemark_tests::{binaries, until};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader, Lines};
@@ -114,7 +114,7 @@ impl Folder {
     pub(crate) async fn database(&self) -> Client {
         let connect = async || {
             let running = RunningServer::find(&self.path().join(".tidemark"))?;
-            SocketConnector::new(running.url(SUPERUSER, "tidemark")).connect().await.ok()
+            SocketConnector::new(running.url(SUPERUSER, "tidemark")).connect().await.ok().map(Session::into_client)
         };
         until("the embedded database answers", async || connect().await.is_some()).await;
         connect().await.unwrap()

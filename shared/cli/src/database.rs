@@ -181,7 +181,8 @@ fn connector(url: &str, application_name: &str) -> anyhow::Result<Arc<dyn Connec
 
 async fn connect(url: &str) -> anyhow::Result<Client> {
     let connector = connector(url, "tidemark")?;
-    connector.connect().await.map_err(|error| explain_connect(&error).into())
+    let session = connector.connect().await.map_err(|error| explain_connect(&error))?;
+    Ok(session.into_client())
 }
 
 #[cfg(test)]

@@ -4,20 +4,45 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::error::{CLOSED, TIMED_OUT};
 use crate::{Error, schema};
 
 /// A future that a [`Connect`] hands out.
-pub type ConnectFuture<'a> = Pin<Box<dyn Future<Output = Result<Client, Error>> + Send + 'a>>;
+pub type ConnectFuture<'a> = Pin<Box<dyn Future<Output = Result<Session, Error>> + Send + 'a>>;
 
 /// Opens connections to the one database. The runtime crate does so with TLS and secrets, tests through a socket.
-///
-/// The returned client's connection task is already running.
 pub trait Connect: Send + Sync {
     /// Opens a new connection within the implementation's own connect budget.
     fn connect(&self) -> ConnectFuture<'_>;
+}
+
+/// An open client and the task that carries its conversation with the server.
+pub struct Session {
+    client: Client,
+    conversation: JoinHandle<Result<(), tokio_postgres::Error>>,
+}
+
+impl Session {
+    /// A client whose `conversation` is already running.
+    #[must_use]
+    pub fn new(client: Client, conversation: JoinHandle<Result<(), tokio_postgres::Error>>) -> Self {
+        Self { client, conversation }
+    }
+
+    /// The client alone; the conversation ends by itself after the client is dropped and the server has answered everything.
+    #[must_use]
+    pub fn into_client(self) -> Client {
+        self.client
+    }
+
+    /// Closes the socket at once. The server ends what it still does for it within `client_connection_check_interval`; with the
+    /// client dropped alone, the socket would stay open, and locks held, until each statement under way had ended by itself.
+    fn hang_up(self) {
+        self.conversation.abort();
+    }
 }
 
 /// The connection of one execution environment.
@@ -26,14 +51,14 @@ pub trait Connect: Send + Sync {
 /// dropped, because what is still on the wire belongs to a conversation nobody listens to any more.
 pub struct Connection {
     connector: Arc<dyn Connect>,
-    client: Option<Client>,
+    session: Option<Session>,
 }
 
 impl Connection {
     /// A connection that is opened when it is first used.
     #[must_use]
     pub fn new(connector: Arc<dyn Connect>) -> Self {
-        Self { connector, client: None }
+        Self { connector, session: None }
     }
 
     /// One more connection to the same database, opened when it is first used: for what must not wait for this one.
@@ -48,25 +73,29 @@ impl Connection {
     /// # Errors
     /// What the connector says: unreachable, refused, too many connections. [`Error::SchemaMismatch`].
     pub async fn client(&mut self) -> Result<&mut Client, Error> {
-        let usable = self.client.as_ref().is_some_and(|client| !client.is_closed());
-        if !usable {
-            self.client = None;
-            let client = self.connector.connect().await?;
-            schema::check(&client).await?;
-            self.client = Some(client);
+        if !self.is_open() {
+            self.session = None;
+            let session = self.connector.connect().await?;
+            schema::check(&session.client).await?;
+            self.session = Some(session);
         }
-        self.client.as_mut().ok_or_else(|| Error::Unavailable { reason: CLOSED.to_owned() })
+        self.session
+            .as_mut()
+            .map(|session| &mut session.client)
+            .ok_or_else(|| Error::Unavailable { reason: CLOSED.to_owned() })
     }
 
     /// Whether a client is held that has not noticed a closed socket. After a thaw this may be wrong.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.client.as_ref().is_some_and(|client| !client.is_closed())
+        self.session.as_ref().is_some_and(|session| !session.client.is_closed())
     }
 
     /// Throws the connection away; the next use opens a new one.
     pub fn discard(&mut self) {
-        self.client = None;
+        if let Some(session) = self.session.take() {
+            session.hang_up();
+        }
     }
 
     /// Runs `work` on the client, at most for `limit`, and throws the connection away where it can no longer be trusted.

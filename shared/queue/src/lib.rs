@@ -25,7 +25,7 @@ pub mod status;
 pub mod step;
 pub mod tick;
 
-pub use connection::{Connect, ConnectFuture, Connection};
+pub use connection::{Connect, ConnectFuture, Connection, Session};
 pub use error::Error;
 pub use function::Function;
 pub use invocation::{DEADLINE_MARGIN, Invocation, Outcome, Summary};

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use tidemark_queue::{Connect, ConnectFuture, Error};
-use tokio_postgres::Client;
+use tidemark_queue::{Connect, ConnectFuture, Error, Session};
 
 use crate::connect_error::{classify, is_authentication};
 use crate::credential::CredentialSource;
@@ -20,7 +19,7 @@ impl PostgresConnector {
         Self { credentials }
     }
 
-    async fn open(&self) -> Result<Client, Error> {
+    async fn open(&self) -> Result<Session, Error> {
         let target = self.credentials.target().await?;
         // tokio-postgres applies its own timeout to the TCP connect alone; a server that accepts and then says nothing
         // would hold the function for good.

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret, SecretString};
+use tidemark_queue::Session;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::tls;
@@ -82,17 +83,15 @@ impl Target {
     }
 
     /// Opens a connection and starts its task.
-    pub(crate) async fn open(&self) -> Result<Client, tokio_postgres::Error> {
+    pub(crate) async fn open(&self) -> Result<Session, tokio_postgres::Error> {
         match &self.encryption {
             Encryption::Plain => {
                 let (client, connection) = self.config.connect(NoTls).await?;
-                drop(tokio::spawn(connection));
-                Ok(client)
+                Ok(Session::new(client, tokio::spawn(connection)))
             }
             Encryption::Verified(tls) => {
                 let (client, connection) = self.config.connect(tls.clone()).await?;
-                drop(tokio::spawn(connection));
-                Ok(client)
+                Ok(Session::new(client, tokio::spawn(connection)))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidemark_queue::{Connect, ConnectFuture, Error};
+use tidemark_queue::{Connect, ConnectFuture, Error, Session};
 use tokio_postgres::{Client, Config, NoTls};
 
 /// A socket on the same machine answers at once or not at all.
@@ -26,17 +26,20 @@ impl Connect for SocketConnector {
     fn connect(&self) -> ConnectFuture<'_> {
         Box::pin(async {
             let late = |_elapsed| Error::Unavailable { reason: "timeout".to_owned() };
-            tokio::time::timeout(CONNECT_LIMIT, open(&self.url)).await.map_err(late)?.map_err(Error::of_connect)
+            tokio::time::timeout(CONNECT_LIMIT, session(&self.url)).await.map_err(late)?.map_err(Error::of_connect)
         })
     }
 }
 
-/// Opens one connection whose task runs until the client is dropped.
+/// Opens one connection whose task runs until the client is dropped. The client reports what ends the connection to whoever
+/// waits for an answer.
 pub(crate) async fn open(url: &str) -> Result<Client, tokio_postgres::Error> {
+    session(url).await.map(Session::into_client)
+}
+
+async fn session(url: &str) -> Result<Session, tokio_postgres::Error> {
     let mut config: Config = url.parse()?;
     config.application_name("tidemark-testkit");
     let (client, connection) = config.connect(NoTls).await?;
-    // The client reports what ends the connection to whoever waits for an answer.
-    tokio::spawn(connection);
-    Ok(client)
+    Ok(Session::new(client, tokio::spawn(connection)))
 }
