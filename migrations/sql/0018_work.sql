@@ -76,6 +76,28 @@ BEGIN
 END
 $$;
 
+-- A schedule that rests because its expression or zone is of no use fires nothing, and nobody would notice; told in the transaction
+-- that notes it, resolved with the change or the removal of the schedule.
+CREATE FUNCTION tidemark.schedules_alert() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM tidemark.alert_follow('schedule_refused', 'schedule ' || OLD.name, 'unusable', false);
+        RETURN NULL;
+    END IF;
+    IF OLD.name <> NEW.name THEN
+        PERFORM tidemark.alert_follow('schedule_refused', 'schedule ' || OLD.name, 'unusable', false);
+    END IF;
+    PERFORM tidemark.alert_follow('schedule_refused', 'schedule ' || NEW.name, 'unusable', NEW.enabled AND NEW.error <> '');
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER schedules_alert_changed AFTER UPDATE ON public.schedules
+    FOR EACH ROW WHEN ((OLD.name, OLD.enabled, OLD.error) IS DISTINCT FROM (NEW.name, NEW.enabled, NEW.error))
+    EXECUTE FUNCTION tidemark.schedules_alert();
+CREATE TRIGGER schedules_alert_removed AFTER DELETE ON public.schedules
+    FOR EACH ROW WHEN (OLD.error <> '') EXECUTE FUNCTION tidemark.schedules_alert();
+
 -- Looks for standing still: called by ticks of claim and work when they note themselves, at most every five seconds each, by one of
 -- them at a time. A paused function is not expected to tick, and what it would do is not expected to move.
 CREATE FUNCTION tidemark.watch() RETURNS void

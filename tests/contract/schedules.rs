@@ -360,6 +360,10 @@ async fn an_expression_of_no_use_says_so_in_its_row_and_stops_no_other_schedule(
     }
     assert!(!is_due(&pipeline).await, "they are not looked at again");
     assert_eq!(tick(&pipeline).await, NOTHING);
+    assert_eq!(
+        alerted(&pipeline).await,
+        ["schedule ninety-nine", "schedule on-mars", "schedule seven-fields", "schedule thirtieth"]
+    );
 
     let worker = pipeline.database.connect_as("tidemark_worker").await;
     let instant: Timestamp = "2020-01-01T12:00:00Z".parse().unwrap();
@@ -369,6 +373,18 @@ async fn an_expression_of_no_use_says_so_in_its_row_and_stops_no_other_schedule(
     assert_eq!(tick(&pipeline).await, ONE_PLANNED);
     let repaired = row(&pipeline, "ninety-nine").await;
     assert_eq!((repaired.error.as_str(), repaired.next.is_some()), ("", true));
+    pipeline.run("UPDATE public.schedules SET enabled = false WHERE name = 'on-mars'", &[]).await;
+    pipeline.run("DELETE FROM public.schedules WHERE name = 'thirtieth'", &[]).await;
+    assert_eq!(alerted(&pipeline).await, ["schedule seven-fields"], "corrected, switched off or removed");
+    pipeline.run("UPDATE public.schedules SET name = 'seven' WHERE name = 'seven-fields'", &[]).await;
+    assert_eq!(alerted(&pipeline).await, ["schedule seven"]);
+}
+
+/// The subjects of the open alerts about schedules.
+async fn alerted(pipeline: &Pipeline) -> Vec<String> {
+    let open = "SELECT coalesce(array_agg(subject ORDER BY subject), '{}') FROM public.alert_outbox
+        WHERE kind = 'schedule_refused' AND resolved_at IS NULL";
+    pipeline.one(open, &[]).await.get(0)
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ pub struct Guidance {
 pub(crate) const UNKNOWN_TITLE: &str = "Alert";
 
 /// Every known kind.
-const KNOWN: [Guidance; 8] = [
+const KNOWN: [Guidance; 9] = [
     Guidance {
         kind: "refresh_exhausted",
         title: "A user's refresh has used up its attempts",
@@ -57,6 +57,12 @@ const KNOWN: [Guidance; 8] = [
         title: "An old snapshot blocks vacuum",
         what_to_do: "Find the oldest transaction in pg_stat_activity and end it: \
                      docs/OPERATIONS.md, section old_snapshot.",
+    },
+    Guidance {
+        kind: "schedule_refused",
+        title: "A schedule does not fire",
+        what_to_do: "Read the schedule's error in public.schedules and correct its expression or zone: \
+                     docs/OPERATIONS.md, section schedule_refused.",
     },
     Guidance {
         kind: "test",
