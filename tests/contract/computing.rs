@@ -73,7 +73,7 @@ async fn compute_holds_the_lock_of_its_run_while_it_works() {
 }
 
 #[tokio::test]
-async fn a_save_during_a_compute_is_not_in_its_snapshot_and_gets_a_second_run() {
+async fn b11_a_save_during_a_compute_is_not_in_its_snapshot_and_gets_a_second_run() {
     let mut pipeline = Pipeline::new().await;
     let user = saved_user(&pipeline).await;
     pipeline.claim().await;

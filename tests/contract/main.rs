@@ -13,6 +13,7 @@ mod jobs_guide;
 mod jobs_hardships;
 mod jobs_operating;
 mod jobs_reaping;
+mod known_faults;
 mod marking;
 mod pausing;
 mod publishing;

@@ -50,7 +50,7 @@ async fn each_function_is_paused_by_its_own_switch_only() {
 }
 
 #[tokio::test]
-async fn with_everything_paused_only_enqueueing_goes_on_and_the_status_shows_who_is_stale() {
+async fn b62_with_everything_paused_only_enqueueing_goes_on_and_the_status_shows_who_is_stale() {
     let mut pipeline = Pipeline::new().await;
     let user = saved_user(&pipeline).await;
     pipeline.refresh().await;

@@ -101,7 +101,7 @@ async fn a_publish_raises_the_applied_generation_and_clears_marks_up_to_it_only(
 }
 
 #[tokio::test]
-async fn a_mark_renewed_during_a_run_survives_its_publish() {
+async fn b11_a_mark_renewed_during_a_run_survives_its_publish() {
     let mut pipeline = Pipeline::new().await;
     let user = saved_user(&pipeline).await;
     pipeline.claim().await;
@@ -146,7 +146,7 @@ async fn the_applied_generation_can_be_neither_lowered_nor_repeated() {
 }
 
 #[tokio::test]
-async fn an_older_result_cannot_overwrite_a_newer_one() {
+async fn b12_an_older_result_cannot_overwrite_a_newer_one() {
     let mut pipeline = Pipeline::new().await;
     let user = saved_user(&pipeline).await;
     pipeline.claim().await;

@@ -164,7 +164,7 @@ async fn a_tick_with_nothing_due_costs_one_round_trip_and_each_due_schedule_one_
 }
 
 #[tokio::test]
-async fn two_ticks_that_see_the_same_schedule_due_fire_it_once() {
+async fn b61_two_ticks_that_see_the_same_schedule_due_fire_it_once() {
     let pipeline = without_schedules().await;
     add(&pipeline, "daily", "0 12 * * *", "UTC").await;
     tick(&pipeline).await;
@@ -477,7 +477,7 @@ async fn an_operator_fires_a_schedule_at_once_by_setting_its_next_instant_to_now
 }
 
 #[tokio::test]
-async fn a_schedule_means_the_same_instants_in_every_session_zone() {
+async fn b03_a_schedule_means_the_same_instants_in_every_session_zone() {
     let mut seen = Vec::new();
     for zone in ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Chatham"] {
         let pipeline = without_schedules().await;
@@ -512,7 +512,7 @@ async fn a_schedule_means_the_same_instants_in_every_session_zone() {
 /// A year in which the clock is changed twice, day by day, the clock being driven through the planned instants. The server's
 /// own zone tables say which local day each of them is.
 #[tokio::test]
-async fn a_daily_schedule_fires_once_on_each_local_day_of_a_year() {
+async fn b04_a_daily_schedule_fires_once_on_each_local_day_of_a_year() {
     let pipeline = without_schedules().await;
     let worker = pipeline.database.connect_as("tidemark_worker").await;
     for (name, expression, zone) in [

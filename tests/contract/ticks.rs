@@ -121,7 +121,7 @@ async fn a_tick_from_a_clock_that_runs_ahead_is_not_late() {
 }
 
 #[tokio::test]
-async fn a_tick_that_comes_twice_does_its_work_once() {
+async fn b61_a_tick_that_comes_twice_does_its_work_once() {
     let mut pipeline = Pipeline::new().await;
     let user = saved_user(&pipeline).await;
     let same = planned(0);

@@ -45,7 +45,7 @@ async fn a_worker_whose_session_is_ended_records_the_failure_at_once_and_the_nex
 }
 
 #[tokio::test]
-async fn a_server_without_a_free_connection_ends_the_tick_quietly_and_costs_no_attempt() {
+async fn b59_a_server_without_a_free_connection_ends_the_tick_quietly_and_costs_no_attempt() {
     let database = TestDatabase::new().await;
     let connector = database.connector("tidemark_worker");
     let mut workers = Workers::new(&connector);

@@ -249,7 +249,7 @@ async fn a_schema_of_another_release_ends_each_tick_as_failed_and_the_log_says_w
 }
 
 #[tokio::test]
-async fn a_terminated_function_ends_its_invocation_before_it_goes() {
+async fn b39_a_terminated_function_ends_its_invocation_before_it_goes() {
     let mut pipeline = Pipeline::new().await;
     let user = save(&pipeline).await;
     pipeline.claim().await;

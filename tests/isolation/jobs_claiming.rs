@@ -122,7 +122,7 @@ async fn a_job_whose_enqueue_commits_late_is_claimed_within_about_a_second() {
 }
 
 #[tokio::test]
-async fn the_place_is_proven_once_every_older_transaction_is_over_and_a_held_snapshot_hides_nothing() {
+async fn b56_the_place_is_proven_once_every_older_transaction_is_over_and_a_held_snapshot_hides_nothing() {
     let queue = Queue::new().await;
     let old = queue.pipeline.database.admin().await;
     old.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id()").await.unwrap();

@@ -55,7 +55,7 @@ async fn a_plan_changes_nothing() {
 }
 
 #[tokio::test]
-async fn of_eight_that_migrate_at_once_one_applies_and_the_others_find_nothing_to_do() {
+async fn b55_of_eight_that_migrate_at_once_one_applies_and_the_others_find_nothing_to_do() {
     let database = TestDatabase::empty().await;
     let runs = (0..8).map(|_number| async {
         let mut client = database.admin().await;

@@ -111,7 +111,7 @@ async fn saved_and_imported_workouts_mean_the_same_instants_in_every_session_zon
 }
 
 #[tokio::test]
-async fn leases_and_backoff_last_as_long_in_every_session_zone() {
+async fn b03_leases_and_backoff_last_as_long_in_every_session_zone() {
     for zone in ["America/New_York", "Pacific/Chatham", "Asia/Kolkata"] {
         let mut pipeline = Pipeline::new().await;
         let set = format!(

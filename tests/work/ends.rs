@@ -150,7 +150,7 @@ async fn a_handler_that_never_waits_is_recorded_all_the_same_and_told_that_it_is
 }
 
 #[tokio::test]
-async fn a_handler_that_would_outlast_the_invocation_is_ended_and_recorded_before_the_platform_ends_it() {
+async fn b39_a_handler_that_would_outlast_the_invocation_is_ended_and_recorded_before_the_platform_ends_it() {
     let yard = Yard::new().await;
     let job = yard.enqueue(json!("hold")).await;
     // The margin that is kept of each invocation is a second and a half.

@@ -43,7 +43,7 @@ async fn a_handler_that_outlasts_its_lease_keeps_it_by_renewals_and_runs_once() 
 }
 
 #[tokio::test]
-async fn a_worker_whose_renewals_fail_cancels_its_handlers_writes_nothing_and_claims_nothing_more() {
+async fn b33_a_worker_whose_renewals_fail_cancels_its_handlers_writes_nothing_and_claims_nothing_more() {
     let yard = with_short_leases().await;
     let proxy = ChaosProxy::start(&yard.pipeline.database.url_for("tidemark_worker"));
     let mut connection = Connection::new(proxy.connector());

@@ -44,7 +44,7 @@ async fn as_many_handlers_as_there_are_places_run_at_once() {
 }
 
 #[tokio::test]
-async fn what_waits_behind_slow_handlers_is_given_back_within_a_tick_with_no_attempt_charged() {
+async fn b26_what_waits_behind_slow_handlers_is_given_back_within_a_tick_with_no_attempt_charged() {
     let yard = Yard::new().await;
     // Quick ones first, so that the batch that meets the slow ones is a large one.
     let quick: Vec<NewJob> =

@@ -56,7 +56,7 @@ async fn a_tick_planned_more_than_five_seconds_ago_is_late_and_claims_nothing() 
 }
 
 #[tokio::test]
-async fn a_paused_tick_claims_nothing_and_still_takes_expired_leases_back() {
+async fn b62_a_paused_tick_claims_nothing_and_still_takes_expired_leases_back() {
     let yard = Yard::new().await;
     let job = yard.enqueue(json!("hold")).await;
     let running = async {

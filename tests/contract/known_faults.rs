@@ -1,0 +1,117 @@
+//! Faults that other queues had and that concern no single rule of ours.
+
+use serde_json::Value;
+use tidemark_queue::Outcome;
+use tidemark_queue::jobs::{self, NewJob};
+use tidemark_tests::Pipeline;
+use tidemark_tests::jobs::{Queue, plain};
+use tokio_postgres::Client;
+use tokio_postgres::types::Json;
+
+use crate::{EVENING, saved_user};
+
+/// How many pages a claim of ten jobs touches, which is rolled back.
+async fn pages_of_a_claim(client: &Client) -> i64 {
+    let explain = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)
+        SELECT * FROM tidemark.jobs_claim_v1(gen_random_uuid(), 10, NULL, 30, NULL)";
+    let mut pages = Vec::new();
+    for _ in 0..5 {
+        client.batch_execute("BEGIN").await.unwrap();
+        let Json(plan): Json<Value> = client.query_one(explain, &[]).await.unwrap().get(0);
+        client.batch_execute("ROLLBACK").await.unwrap();
+        let count = |name: &str| plan[0]["Plan"][name].as_i64().expect("the server counts pages");
+        pages.push(count("Shared Hit Blocks") + count("Shared Read Blocks"));
+    }
+    // The first passes of a session read the catalogue and plan as well.
+    pages.into_iter().min().expect("there were five passes")
+}
+
+#[tokio::test]
+async fn b23_a_large_backlog_of_one_key_does_not_change_what_a_claim_reads_whatever_the_statistics_say() {
+    let queue = Queue::new().await;
+    let busy: Vec<NewJob> = (0..100).map(|number| plain().group_key(format!("busy {number}"))).collect();
+    jobs::enqueue_many(&queue.worker, &busy).await.unwrap();
+    queue.pipeline.admin.batch_execute("ANALYZE").await.unwrap();
+    assert_eq!(queue.claim(10).await.len(), 10);
+    let few = pages_of_a_claim(&queue.pipeline.database.worker().await).await;
+
+    for _ in 0..12 {
+        jobs::enqueue_many(&queue.worker, &vec![plain().group_key("backlog"); 1_000]).await.unwrap();
+    }
+    // What has just become due is sorted into its groups once, 5,000 rows in a claim: claims that are rolled back would do it each time.
+    for _ in 0..3 {
+        assert_eq!(queue.claim(10).await.len(), 10);
+    }
+    // The session's plans were made when there was next to nothing, and so were the statistics.
+    let old_plans = pages_of_a_claim(&queue.worker).await;
+    let stale = pages_of_a_claim(&queue.pipeline.database.worker().await).await;
+    queue.pipeline.admin.batch_execute("VACUUM ANALYZE").await.unwrap();
+    let fresh = pages_of_a_claim(&queue.pipeline.database.worker().await).await;
+    // The trees of the indexes are one or two levels higher.
+    let bound = few + 200;
+    assert!(old_plans <= bound && stale <= bound && fresh <= bound, "{few} became {old_plans}, {stale}, {fresh}");
+    queue.check_invariants().await;
+}
+
+#[tokio::test]
+async fn b50_b51_b52_nothing_is_prepared_listened_to_or_set_beyond_its_transaction() {
+    let mut queue = Queue::new().await;
+    let mut worker = queue.pipeline.worker();
+    let user = saved_user(&queue.pipeline).await;
+    let settings = "SELECT json_agg(json_build_array(name, setting) ORDER BY name)::text FROM pg_catalog.pg_settings
+        WHERE source IN ('session', 'client') AND name <> 'application_name'";
+    let before = text(worker.client().await.unwrap(), settings).await;
+
+    let invocation = tidemark_tests::invocation();
+    tidemark_queue::claim::handle(&mut worker, &invocation).await;
+    tidemark_projection::compute::handle(&mut worker, &invocation).await;
+    tidemark_projection::publish::handle(&mut worker, &invocation).await;
+    assert!(queue.pipeline.generations(user).await.1 > 0, "it was published by this session");
+    let client = worker.client().await.unwrap();
+    jobs::enqueue_many(client, &vec![plain(); 3]).await.unwrap();
+    let claimed = jobs::claim(client, &jobs::ClaimRequest::new(uuid::Uuid::new_v4(), 3)).await.unwrap();
+    assert_eq!(claimed.len(), 3);
+
+    assert_eq!(text(client, "SELECT count(*) FROM pg_catalog.pg_prepared_statements").await, "0");
+    assert_eq!(text(client, "SELECT count(*) FROM pg_catalog.pg_listening_channels()").await, "0");
+    assert_eq!(text(client, settings).await, before);
+    queue.pipeline.save(user, EVENING, "Squat", &[(100.0, 5)]).await;
+    queue.pipeline.refresh().await;
+    queue.check_invariants().await;
+}
+
+/// The one value that `query` answers with.
+async fn text(client: &Client, query: &str) -> String {
+    let answer = client.simple_query(query).await.unwrap();
+    let row = answer.iter().find_map(|message| match message {
+        tokio_postgres::SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    row.expect("a row").get(0).unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn b58_a_session_whose_server_became_read_only_is_thrown_away_and_the_next_tick_opens_another() {
+    let pipeline = Pipeline::new().await;
+    let user = saved_user(&pipeline).await;
+    let mut worker = pipeline.worker();
+    worker.client().await.unwrap();
+    let definition: String = pipeline
+        .one("SELECT pg_get_functiondef('tidemark.begin_step_v1(text, integer)'::regprocedure)", &[])
+        .await
+        .get(0);
+    // What a demoted server answers to the first statement that writes.
+    let demoted = "CREATE OR REPLACE FUNCTION tidemark.begin_step_v1(p_function text, p_limit_ms integer DEFAULT NULL) RETURNS integer
+        LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+        BEGIN RAISE EXCEPTION 'read-only' USING ERRCODE = 'read_only_sql_transaction'; END $$";
+    pipeline.admin.batch_execute(demoted).await.unwrap();
+    let summary = tidemark_queue::claim::handle(&mut worker, &tidemark_tests::invocation()).await;
+    assert_eq!((summary.outcome, summary.error_code.as_deref()), (Outcome::Unavailable, Some("25006")));
+    assert!(!worker.is_open(), "nobody asks the same server again");
+
+    pipeline.admin.batch_execute(&definition).await.unwrap();
+    let summary = tidemark_queue::claim::handle(&mut worker, &tidemark_tests::invocation()).await;
+    assert_eq!((summary.outcome, summary.succeeded), (Outcome::Worked, 1));
+    assert_eq!(pipeline.jobs(user).await.len(), 1);
+    pipeline.check_invariants().await;
+}
