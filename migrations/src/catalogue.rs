@@ -53,7 +53,9 @@ migrations! {
     16 "job_views" "0016_job_views.sql" false,
     17 "schedules" "0017_schedules.sql" false,
     18 "work" "0018_work.sql" false,
-    19 "grants" "0019_grants.sql" false,
+    19 "reading" "0019_reading.sql" false,
+    20 "rebuilding" "0020_rebuilding.sql" false,
+    21 "grants" "0021_grants.sql" false,
 }
 
 /// All migrations in the order in which they are applied.

@@ -1,0 +1,1 @@
+-- What the application reads: views over the published figures for its own users, and waiting for a save to be published.

@@ -1,0 +1,1 @@
+-- Rebuilding everybody's figures by a newer definition, and verifying what is published.
