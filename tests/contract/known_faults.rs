@@ -1,12 +1,16 @@
 //! Faults that other queues had and that concern no single rule of ours.
 
+use std::time::Duration;
+
 use serde_json::Value;
-use tidemark_queue::Outcome;
 use tidemark_queue::jobs::{self, NewJob};
+use tidemark_queue::{Connection, Outcome};
+use tidemark_testkit::{ChaosProxy, Fault};
 use tidemark_tests::Pipeline;
 use tidemark_tests::jobs::{Queue, plain};
 use tokio_postgres::Client;
 use tokio_postgres::types::Json;
+use uuid::Uuid;
 
 use crate::{EVENING, saved_user};
 
@@ -24,6 +28,30 @@ async fn pages_of_a_claim(client: &Client) -> i64 {
     }
     // The first passes of a session read the catalogue and plan as well.
     pages.into_iter().min().expect("there were five passes")
+}
+
+#[tokio::test]
+async fn b18_asking_again_and_again_never_puts_off_what_was_asked_for() {
+    let mut queue = Queue::new().await;
+    let asked_for = queue.enqueue(plain().dedupe_key("statement")).await;
+    let due = "SELECT run_after::text FROM public.jobs WHERE job_id = $1";
+    let before: String = queue.pipeline.one(due, &[&asked_for]).await.get(0);
+    for _ in 0..50 {
+        let later = plain().dedupe_key("statement").delay(Duration::from_secs(3_600));
+        assert_eq!(jobs::enqueue(&queue.worker, &later).await.unwrap().job_id, asked_for);
+    }
+    assert_eq!(queue.pipeline.one(due, &[&asked_for]).await.get::<_, String>(0), before);
+    assert_eq!(queue.claim_one().await.fence.job_id, asked_for);
+
+    let (user, other) = (saved_user(&queue.pipeline).await, saved_user(&queue.pipeline).await);
+    for _ in 0..50 {
+        queue.pipeline.save(user, EVENING, "Squat", &[(100.0, 5)]).await;
+    }
+    queue.pipeline.set("max_active", "1").await;
+    queue.pipeline.claim().await;
+    let first = "SELECT user_id FROM public.user_stats_projection_runs";
+    assert_eq!(queue.pipeline.one(first, &[]).await.get::<_, Uuid>(0), user, "not {other}, who asked later and once");
+    queue.check_invariants().await;
 }
 
 #[tokio::test]
@@ -88,6 +116,27 @@ async fn text(client: &Client, query: &str) -> String {
         _ => None,
     });
     row.expect("a row").get(0).unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn b47_a_begin_that_was_cancelled_leaves_no_session_behind_in_a_transaction() {
+    let pipeline = Pipeline::new().await;
+    let user = saved_user(&pipeline).await;
+    let proxy = ChaosProxy::start(&pipeline.database.url_for("tidemark_worker"));
+    let mut worker = Connection::new(proxy.connector());
+    worker.client().await.unwrap();
+    proxy.inject(Fault::Delay(Duration::from_secs(1)));
+    let cancelled = worker.run(Duration::from_millis(1), async |client| Ok(client.batch_execute("BEGIN").await?)).await;
+    assert!(cancelled.is_err());
+    assert!(!worker.is_open(), "nobody asks in a transaction that nobody knows of");
+
+    proxy.inject(Fault::None);
+    let summary = tidemark_queue::claim::handle(&mut worker, &tidemark_tests::invocation()).await;
+    assert_eq!((summary.outcome, summary.succeeded), (Outcome::Worked, 1));
+    assert_eq!(pipeline.jobs(user).await.len(), 1, "seen by others, so it was committed");
+    let left = "SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_stat_activity
+        WHERE datname = current_database() AND usename = 'tidemark_worker' AND state LIKE 'idle in transaction%')";
+    tidemark_tests::until_true(&pipeline.admin, left, &[]).await;
 }
 
 #[tokio::test]

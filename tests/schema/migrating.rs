@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tidemark_migrations::{MigrateError, current_version, latest_version, migrate, migrations, plan};
 use tidemark_testkit::TestDatabase;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Config, NoTls};
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -66,6 +66,35 @@ async fn b55_of_eight_that_migrate_at_once_one_applies_and_the_others_find_nothi
     assert!(reports.iter().all(|report| report.to == latest_version()));
     let admin = database.admin().await;
     assert_eq!(current_version(&admin).await.unwrap(), latest_version());
+}
+
+#[tokio::test]
+async fn b54_a_database_and_a_role_whose_names_need_quoting_are_migrated_like_any() {
+    let database = TestDatabase::empty().await;
+    let admin = database.admin().await;
+    let role = format!("we-ird.Us\"er {}", database.name());
+    let new_name = format!("We-ird.\"{}", database.name());
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    for statement in
+        [format!("CREATE ROLE {} SUPERUSER", quoted(&role)), format!("CREATE DATABASE {}", quoted(&new_name))]
+    {
+        admin.batch_execute(&statement).await.unwrap();
+    }
+    let superuser: String = admin.query_one("SELECT current_user::text", &[]).await.unwrap().get(0);
+    let mut elsewhere: Config = database.url_for(&superuser).parse().unwrap();
+    let (mut migrator, conversation) = elsewhere.dbname(&new_name).connect(NoTls).await.unwrap();
+    tokio::spawn(conversation);
+    migrator.batch_execute(&format!("SET SESSION AUTHORIZATION {}", quoted(&role))).await.unwrap();
+    let report = migrate(&mut migrator).await.unwrap();
+    assert_eq!(report.to, latest_version());
+    let saved =
+        "SELECT public.save_workout_v1(gen_random_uuid(), '{\"started_at\": \"2026-07-19T17:30:00Z\", \"sets\": []}')";
+    migrator.query_one(saved, &[]).await.unwrap();
+    let status = "SELECT public.stats_projection_worker_status_v1() ->> 'stale_users'";
+    migrator.query_one(status, &[]).await.unwrap();
+    drop(migrator);
+    admin.batch_execute(&format!("DROP DATABASE {} WITH (FORCE)", quoted(&new_name))).await.unwrap();
+    admin.batch_execute(&format!("DROP ROLE {}", quoted(&role))).await.unwrap();
 }
 
 /// Makes every later `CREATE FUNCTION` of the database wait for the advisory lock 1.
