@@ -362,3 +362,41 @@ async fn the_cost_of_a_claim_grows_neither_with_the_backlog_nor_with_users_in_ba
     assert!(many <= few + 100, "{few} pages became {many}");
     pipeline.check_invariants().await;
 }
+
+/// How many rows of the runs one user's way from the claim to the staged result reads, in one session; it is rolled back.
+async fn runs_read(client: &Client) -> i64 {
+    client.batch_execute("BEGIN").await.unwrap();
+    client.query("SELECT tidemark.claim_v1(gen_random_uuid())", &[]).await.unwrap();
+    let way = "SELECT tidemark.compute_hold_v1(taken.run_id, taken.attempt, taken.lease_token),
+            tidemark.compute_stage_v1(taken.run_id, taken.attempt, taken.lease_token, 1, 1, '{}')
+        FROM (SELECT * FROM tidemark.compute_take_v1(gen_random_uuid()) OFFSET 0) AS taken";
+    let (held, staged): (bool, bool) = {
+        let row = client.query_one(way, &[]).await.unwrap();
+        (row.get(0), row.get(1))
+    };
+    assert!(held && staged, "there was somebody to claim");
+    let read = "SELECT seq_tup_read + idx_tup_fetch FROM pg_catalog.pg_stat_xact_user_tables
+        WHERE relname = 'user_stats_projection_runs'";
+    let rows = client.query_one(read, &[]).await.unwrap().get(0);
+    client.batch_execute("ROLLBACK").await.unwrap();
+    rows
+}
+
+#[tokio::test]
+async fn a_session_whose_plans_are_older_than_the_history_does_not_read_the_history() {
+    let pipeline = Pipeline::new().await;
+    many_users(&pipeline, 3, false).await;
+    let session = &pipeline.admin;
+    // The server believes from now on that the history is empty, and keeps a plan once it has made it six times.
+    session.batch_execute("ANALYZE").await.unwrap();
+    for _ in 0..8 {
+        runs_read(session).await;
+    }
+    let before = runs_read(session).await;
+    let history = "INSERT INTO public.user_stats_projection_runs (user_id, job_id, attempt, generation, phase, lease_expires_at)
+        SELECT job.user_id, job.id, 1, 0, 'published', clock_timestamp() - interval '1 day'
+        FROM generate_series(1, 5000) CROSS JOIN (SELECT * FROM public.user_exercise_stats_refresh_jobs LIMIT 1) AS job";
+    assert_eq!(pipeline.run(history, &[]).await, 5_000);
+    let after = runs_read(session).await;
+    assert!(after < before + 500, "{after} rows read, {before} while there was no history of 5,000");
+}
