@@ -3,11 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::join_all;
-use serde_json::Value;
 use tidemark_queue::{Outcome, Summary, claim};
+use tidemark_tests::pages::least_pages_touched;
 use tidemark_tests::{Pipeline, invocation};
 use tokio_postgres::Client;
-use tokio_postgres::types::Json;
 use uuid::Uuid;
 
 use crate::{EVENING, saved_user};
@@ -321,26 +320,13 @@ async fn a_user_with_thousands_of_waiting_jobs_is_worked_off_in_bounded_claims()
     pipeline.check_invariants().await;
 }
 
-/// Pages that one claim touches, as the server counts them; nothing of the claim stays.
-async fn pages_of_a_claim(client: &Client) -> i64 {
-    let explain = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) SELECT tidemark.claim_v1(gen_random_uuid())";
-    let mut pages = Vec::new();
-    for _ in 0..3 {
-        client.batch_execute("BEGIN").await.unwrap();
-        let Json(plan): Json<Value> = client.query_one(explain, &[]).await.unwrap().get(0);
-        client.batch_execute("ROLLBACK").await.unwrap();
-        let count = |name: &str| plan[0]["Plan"][name].as_i64().expect("the server counts pages");
-        pages.push(count("Shared Hit Blocks") + count("Shared Read Blocks"));
-    }
-    // The first passes of a session read the catalogue and plan as well.
-    pages.into_iter().min().expect("there were three passes")
-}
+const CLAIM: &str = "SELECT tidemark.claim_v1(gen_random_uuid())";
 
 #[tokio::test]
 async fn the_cost_of_a_claim_grows_neither_with_the_backlog_nor_with_users_in_backoff() {
     let pipeline = Pipeline::new().await;
     many_users(&pipeline, 100, false).await;
-    let few = pages_of_a_claim(&pipeline.database.worker().await).await;
+    let few = least_pages_touched(&pipeline.database.worker().await, CLAIM).await;
 
     // Written below the triggers, as they would have left it: making it by their road takes half a minute.
     let backlog = "SET session_replication_role = replica;
@@ -354,9 +340,9 @@ async fn the_cost_of_a_claim_grows_neither_with_the_backlog_nor_with_users_in_ba
         INSERT INTO tidemark.queue_tally VALUES (120000, 120000, 120000);
         RESET session_replication_role";
     pipeline.admin.batch_execute(backlog).await.unwrap();
-    let stale_statistics = pages_of_a_claim(&pipeline.database.worker().await).await;
+    let stale_statistics = least_pages_touched(&pipeline.database.worker().await, CLAIM).await;
     pipeline.admin.batch_execute("VACUUM ANALYZE").await.unwrap();
-    let many = pages_of_a_claim(&pipeline.database.worker().await).await;
+    let many = least_pages_touched(&pipeline.database.worker().await, CLAIM).await;
     // The trees of the indexes are one or two levels higher.
     assert!(stale_statistics <= few + 100, "{few} pages became {stale_statistics} with stale statistics");
     assert!(many <= few + 100, "{few} pages became {many}");
@@ -366,7 +352,7 @@ async fn the_cost_of_a_claim_grows_neither_with_the_backlog_nor_with_users_in_ba
 /// How many rows of the runs one user's way from the claim to the staged result reads, in one session; it is rolled back.
 async fn runs_read(client: &Client) -> i64 {
     client.batch_execute("BEGIN").await.unwrap();
-    client.query("SELECT tidemark.claim_v1(gen_random_uuid())", &[]).await.unwrap();
+    client.query(CLAIM, &[]).await.unwrap();
     let way = "SELECT tidemark.compute_hold_v1(taken.run_id, taken.attempt, taken.lease_token),
             tidemark.compute_stage_v1(taken.run_id, taken.attempt, taken.lease_token, 1, 1, '{}')
         FROM (SELECT * FROM tidemark.compute_take_v1(gen_random_uuid()) OFFSET 0) AS taken";

@@ -2,33 +2,18 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tidemark_queue::jobs::{self, NewJob};
 use tidemark_queue::{Connection, Outcome};
 use tidemark_testkit::{ChaosProxy, Fault};
 use tidemark_tests::Pipeline;
 use tidemark_tests::jobs::{Queue, plain};
+use tidemark_tests::pages::least_pages_touched;
 use tokio_postgres::Client;
-use tokio_postgres::types::Json;
 use uuid::Uuid;
 
 use crate::{EVENING, saved_user};
 
-/// How many pages a claim of ten jobs touches, which is rolled back.
-async fn pages_of_a_claim(client: &Client) -> i64 {
-    let explain = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)
-        SELECT * FROM tidemark.jobs_claim_v1(gen_random_uuid(), 10, NULL, 30, NULL)";
-    let mut pages = Vec::new();
-    for _ in 0..5 {
-        client.batch_execute("BEGIN").await.unwrap();
-        let Json(plan): Json<Value> = client.query_one(explain, &[]).await.unwrap().get(0);
-        client.batch_execute("ROLLBACK").await.unwrap();
-        let count = |name: &str| plan[0]["Plan"][name].as_i64().expect("the server counts pages");
-        pages.push(count("Shared Hit Blocks") + count("Shared Read Blocks"));
-    }
-    // The first passes of a session read the catalogue and plan as well.
-    pages.into_iter().min().expect("there were five passes")
-}
+const CLAIM_OF_TEN: &str = "SELECT * FROM tidemark.jobs_claim_v1(gen_random_uuid(), 10, NULL, 30, NULL)";
 
 #[tokio::test]
 async fn b18_asking_again_and_again_never_puts_off_what_was_asked_for() {
@@ -61,7 +46,7 @@ async fn b23_a_large_backlog_of_one_key_does_not_change_what_a_claim_reads_whate
     jobs::enqueue_many(&queue.worker, &busy).await.unwrap();
     queue.pipeline.admin.batch_execute("ANALYZE").await.unwrap();
     assert_eq!(queue.claim(10).await.len(), 10);
-    let few = pages_of_a_claim(&queue.pipeline.database.worker().await).await;
+    let few = least_pages_touched(&queue.pipeline.database.worker().await, CLAIM_OF_TEN).await;
 
     for _ in 0..12 {
         jobs::enqueue_many(&queue.worker, &vec![plain().group_key("backlog"); 1_000]).await.unwrap();
@@ -71,10 +56,10 @@ async fn b23_a_large_backlog_of_one_key_does_not_change_what_a_claim_reads_whate
         assert_eq!(queue.claim(10).await.len(), 10);
     }
     // The session's plans were made when there was next to nothing, and so were the statistics.
-    let old_plans = pages_of_a_claim(&queue.worker).await;
-    let stale = pages_of_a_claim(&queue.pipeline.database.worker().await).await;
+    let old_plans = least_pages_touched(&queue.worker, CLAIM_OF_TEN).await;
+    let stale = least_pages_touched(&queue.pipeline.database.worker().await, CLAIM_OF_TEN).await;
     queue.pipeline.admin.batch_execute("VACUUM ANALYZE").await.unwrap();
-    let fresh = pages_of_a_claim(&queue.pipeline.database.worker().await).await;
+    let fresh = least_pages_touched(&queue.pipeline.database.worker().await, CLAIM_OF_TEN).await;
     // The trees of the indexes are one or two levels higher.
     let bound = few + 200;
     assert!(old_plans <= bound && stale <= bound && fresh <= bound, "{few} became {old_plans}, {stale}, {fresh}");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tidemark_migrations::{MigrateError, current_version, latest_version, migrate, migrations, plan};
+use tidemark_postgres::SUPERUSER;
 use tidemark_testkit::TestDatabase;
 use tokio_postgres::{Client, Config, NoTls};
 
@@ -80,8 +81,7 @@ async fn b54_a_database_and_a_role_whose_names_need_quoting_are_migrated_like_an
     {
         admin.batch_execute(&statement).await.unwrap();
     }
-    let superuser: String = admin.query_one("SELECT current_user::text", &[]).await.unwrap().get(0);
-    let mut elsewhere: Config = database.url_for(&superuser).parse().unwrap();
+    let mut elsewhere: Config = database.url_for(SUPERUSER).parse().unwrap();
     let (mut migrator, conversation) = elsewhere.dbname(&new_name).connect(NoTls).await.unwrap();
     tokio::spawn(conversation);
     migrator.batch_execute(&format!("SET SESSION AUTHORIZATION {}", quoted(&role))).await.unwrap();

@@ -6,6 +6,7 @@ mod predicate;
 mod rows;
 
 pub mod jobs;
+pub mod pages;
 pub mod published;
 pub mod source;
 
