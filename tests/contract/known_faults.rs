@@ -55,6 +55,7 @@ async fn b23_a_large_backlog_of_one_key_does_not_change_what_a_claim_reads_whate
     for _ in 0..3 {
         assert_eq!(queue.claim(10).await.len(), 10);
     }
+    until_everything_older_has_ended(&queue.pipeline.admin).await;
     // The session's plans were made when there was next to nothing, and so were the statistics.
     let old_plans = least_pages_touched(&queue.worker, CLAIM_OF_TEN).await;
     let stale = least_pages_touched(&queue.pipeline.database.worker().await, CLAIM_OF_TEN).await;
@@ -94,6 +95,14 @@ async fn b50_b51_b52_nothing_is_prepared_listened_to_or_set_beyond_its_transacti
 }
 
 /// The one value that `query` answers with.
+/// Waits for the transactions of the whole server that are under way: rows that died meanwhile are looked at until these have ended,
+/// and other tests share the server.
+async fn until_everything_older_has_ended(client: &Client) {
+    let now = text(client, "SELECT pg_current_xact_id()::text").await;
+    let ended = "SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::text::xid8";
+    tidemark_tests::until_true(client, ended, &[&now]).await;
+}
+
 async fn text(client: &Client, query: &str) -> String {
     let answer = client.simple_query(query).await.unwrap();
     let row = answer.iter().find_map(|message| match message {
