@@ -44,6 +44,8 @@ CREATE TABLE public.user_exercise_stats (
     first_performed_on date,
     last_performed_on date,
     training_days integer NOT NULL,
+    training_weeks integer NOT NULL,
+    days_per_week numeric,
     records jsonb NOT NULL,
     PRIMARY KEY (user_id, exercise_id),
     FOREIGN KEY (user_id, exercise_id) REFERENCES public.exercises (user_id, id) ON DELETE CASCADE
@@ -75,6 +77,23 @@ CREATE TABLE public.user_exercise_stats_weekly (
     effective_volume_kg numeric NOT NULL,
     best_e1rm_kg numeric,
     PRIMARY KEY (user_id, exercise_id, week_start)
+);
+
+-- Sets and volumes of the exercises that work a muscle: whole for a primary, half for a secondary muscle.
+CREATE TABLE public.user_muscle_stats_weekly (
+    user_id uuid NOT NULL,
+    muscle text NOT NULL,
+    week_start date NOT NULL,
+    generation bigint NOT NULL,
+    iso_week text NOT NULL,
+    sets numeric NOT NULL,
+    primary_sets integer NOT NULL,
+    secondary_sets integer NOT NULL,
+    working_volume_kg numeric NOT NULL,
+    total_volume_kg numeric NOT NULL,
+    effective_volume_kg numeric NOT NULL,
+    PRIMARY KEY (user_id, muscle, week_start),
+    CONSTRAINT user_muscle_stats_weekly_sets CHECK (sets = primary_sets + secondary_sets / 2.0)
 );
 
 CREATE TABLE public.user_stats_summary (

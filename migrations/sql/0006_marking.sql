@@ -138,11 +138,13 @@ BEGIN
             SELECT user_id, merged_into FROM old_rows WHERE merged_into IS NOT NULL
         ) AS changed;
     ELSE
-        -- A merge can reach through a chain of targets; the whole user is marked, it is rare.
+        -- A merge can reach through a chain of targets, and the muscles of a former name are known to nobody any more: the whole
+        -- user is marked, it is rare.
         SELECT array_agg(user_id), array_agg(exercise_id) INTO v_user_ids, v_exercise_ids
         FROM (
             SELECT new_rows.user_id,
                 CASE WHEN old_rows.merged_into IS DISTINCT FROM new_rows.merged_into OR new_rows.merged_into IS NOT NULL
+                        OR old_rows.name IS DISTINCT FROM new_rows.name
                     THEN '00000000-0000-0000-0000-000000000000'::uuid
                     ELSE new_rows.id
                 END AS exercise_id

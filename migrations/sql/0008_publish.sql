@@ -8,8 +8,8 @@ CREATE TYPE tidemark.publish_result AS (
     rows_deleted integer
 );
 
--- The staged document holds the rows of the exercises named in exercise_ids (of every exercise where that is null) and the
--- summary. Only rows that differ are written, rows that vanished are deleted; then, last, so that a save waits for these few
+-- The staged document holds the rows of the exercises named in exercise_ids (of every exercise where that is null), of the
+-- muscles named in muscle_names (likewise) and the summary. Only rows that differ are written, rows that vanished are deleted; then, last, so that a save waits for these few
 -- statements only, the user's state row is locked and the generation becomes the applied one.
 --
 -- Nested loops are off because the server knows nothing of the size of a staged document: with a first publish of thousands
@@ -27,6 +27,7 @@ DECLARE
     v_document jsonb;
     v_definition_version integer;
     v_exercise_ids uuid[];
+    v_muscles text[];
     v_computed integer := 0;
     v_changed integer := 0;
     v_deleted integer := 0;
@@ -54,6 +55,12 @@ BEGIN
             UNION
             SELECT published.exercise_id FROM public.user_exercise_stats_weekly AS published WHERE published.user_id = v_run.user_id
         ) AS known;
+    END IF;
+    IF jsonb_typeof(v_document -> 'muscle_names') = 'array' THEN
+        v_muscles := ARRAY(SELECT jsonb_array_elements_text(v_document -> 'muscle_names'));
+    ELSE
+        v_muscles := ARRAY(
+            SELECT DISTINCT published.muscle FROM public.user_muscle_stats_weekly AS published WHERE published.user_id = v_run.user_id);
     END IF;
 
     WITH computed AS MATERIALIZED (
@@ -153,6 +160,53 @@ BEGIN
 
     WITH computed AS MATERIALIZED (
         SELECT *
+        FROM jsonb_to_recordset(v_document -> 'muscles') AS computed (
+            muscle text, week_start date, iso_week text, sets numeric, primary_sets integer, secondary_sets integer,
+            working_volume_kg numeric, total_volume_kg numeric, effective_volume_kg numeric
+        )
+    ), differing AS (
+        SELECT computed.*
+        FROM computed
+        LEFT JOIN public.user_muscle_stats_weekly AS published
+            ON published.user_id = v_run.user_id AND published.muscle = ANY (v_muscles)
+            AND published.muscle = computed.muscle AND published.week_start = computed.week_start
+        WHERE published.user_id IS NULL
+            OR (
+                published.iso_week, published.sets, published.primary_sets, published.secondary_sets,
+                published.working_volume_kg, published.total_volume_kg, published.effective_volume_kg
+            ) IS DISTINCT FROM (
+                computed.iso_week, computed.sets, computed.primary_sets, computed.secondary_sets,
+                computed.working_volume_kg, computed.total_volume_kg, computed.effective_volume_kg
+            )
+    ), written AS (
+        INSERT INTO public.user_muscle_stats_weekly (
+            user_id, generation,
+            muscle, week_start, iso_week, sets, primary_sets, secondary_sets,
+            working_volume_kg, total_volume_kg, effective_volume_kg
+        )
+        SELECT v_run.user_id, v_run.generation,
+            differing.muscle, differing.week_start, differing.iso_week, differing.sets, differing.primary_sets, differing.secondary_sets,
+            differing.working_volume_kg, differing.total_volume_kg, differing.effective_volume_kg
+        FROM differing
+        ON CONFLICT (user_id, muscle, week_start) DO UPDATE SET
+            generation = excluded.generation,
+            iso_week = excluded.iso_week, sets = excluded.sets, primary_sets = excluded.primary_sets,
+            secondary_sets = excluded.secondary_sets, working_volume_kg = excluded.working_volume_kg,
+            total_volume_kg = excluded.total_volume_kg, effective_volume_kg = excluded.effective_volume_kg
+        RETURNING 1
+    ), vanished AS (
+        DELETE FROM public.user_muscle_stats_weekly AS published
+        WHERE published.user_id = v_run.user_id
+            AND published.muscle = ANY (v_muscles)
+            AND NOT EXISTS (SELECT FROM computed WHERE computed.muscle = published.muscle AND computed.week_start = published.week_start)
+        RETURNING 1
+    )
+    SELECT v_computed + (SELECT count(*) FROM computed), v_changed + (SELECT count(*) FROM written),
+        v_deleted + (SELECT count(*) FROM vanished)
+    INTO v_computed, v_changed, v_deleted;
+
+    WITH computed AS MATERIALIZED (
+        SELECT *
         FROM jsonb_to_record(v_document -> 'summary') AS computed (
             workouts integer, training_days integer, exercises integer, sets integer,
             working_set_rows integer, reps bigint, total_reps bigint, total_volume_kg numeric,
@@ -236,7 +290,8 @@ BEGIN
             best_set_position integer, best_set_on date, most_reps integer, most_reps_workout_id uuid,
             most_reps_position integer, most_reps_on date, least_assistance_kg numeric,
             least_assistance_workout_id uuid, least_assistance_position integer, least_assistance_on date,
-            first_performed_on date, last_performed_on date, training_days integer, records jsonb
+            first_performed_on date, last_performed_on date, training_days integer, training_weeks integer,
+            days_per_week numeric, records jsonb
         )
     ), differing AS (
         SELECT computed.*
@@ -258,7 +313,7 @@ BEGIN
                 published.most_reps_position, published.most_reps_on, published.least_assistance_kg,
                 published.least_assistance_workout_id, published.least_assistance_position,
                 published.least_assistance_on, published.first_performed_on, published.last_performed_on,
-                published.training_days, published.records
+                published.training_days, published.training_weeks, published.days_per_week, published.records
             ) IS DISTINCT FROM (
                 computed.exercise_name, computed.sets, computed.working_set_rows, computed.warmup_sets,
                 computed.attempts, computed.suspect_sets, computed.reps, computed.total_reps, computed.working_duration_seconds,
@@ -272,7 +327,7 @@ BEGIN
                 computed.most_reps_position, computed.most_reps_on, computed.least_assistance_kg,
                 computed.least_assistance_workout_id, computed.least_assistance_position,
                 computed.least_assistance_on, computed.first_performed_on, computed.last_performed_on,
-                computed.training_days, computed.records
+                computed.training_days, computed.training_weeks, computed.days_per_week, computed.records
             )
     ), written AS (
         INSERT INTO public.user_exercise_stats (
@@ -284,7 +339,7 @@ BEGIN
             best_set_kg, best_set_reps, best_set_workout_id, best_set_position, best_set_on, most_reps,
             most_reps_workout_id, most_reps_position, most_reps_on, least_assistance_kg,
             least_assistance_workout_id, least_assistance_position, least_assistance_on, first_performed_on,
-            last_performed_on, training_days, records
+            last_performed_on, training_days, training_weeks, days_per_week, records
         )
         SELECT v_run.user_id, v_run.generation,
             differing.exercise_id, differing.exercise_name, differing.sets, differing.working_set_rows,
@@ -299,7 +354,7 @@ BEGIN
             differing.most_reps_workout_id, differing.most_reps_position, differing.most_reps_on,
             differing.least_assistance_kg, differing.least_assistance_workout_id,
             differing.least_assistance_position, differing.least_assistance_on, differing.first_performed_on,
-            differing.last_performed_on, differing.training_days, differing.records
+            differing.last_performed_on, differing.training_days, differing.training_weeks, differing.days_per_week, differing.records
         FROM differing
         ON CONFLICT (user_id, exercise_id) DO UPDATE SET
             generation = excluded.generation,
@@ -324,7 +379,8 @@ BEGIN
             least_assistance_position = excluded.least_assistance_position,
             least_assistance_on = excluded.least_assistance_on,
             first_performed_on = excluded.first_performed_on, last_performed_on = excluded.last_performed_on,
-            training_days = excluded.training_days, records = excluded.records
+            training_days = excluded.training_days, training_weeks = excluded.training_weeks,
+            days_per_week = excluded.days_per_week, records = excluded.records
         RETURNING 1
     ), vanished AS (
         DELETE FROM public.user_exercise_stats AS published

@@ -101,7 +101,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     public.training_profiles, public.exercises, public.workouts, public.workout_sets, public.bodyweight_log
 TO service_role;
 GRANT SELECT ON
-    public.user_exercise_stats, public.user_exercise_rep_maxes, public.user_exercise_stats_weekly, public.user_stats_summary
+    public.user_exercise_stats, public.user_exercise_rep_maxes, public.user_exercise_stats_weekly,
+    public.user_muscle_stats_weekly, public.user_stats_summary
 TO service_role;
 CREATE POLICY service_role_everything ON public.training_profiles TO service_role USING (true) WITH CHECK (true);
 CREATE POLICY service_role_everything ON public.exercises TO service_role USING (true) WITH CHECK (true);
@@ -111,4 +112,5 @@ CREATE POLICY service_role_everything ON public.bodyweight_log TO service_role U
 CREATE POLICY service_role_reads ON public.user_exercise_stats FOR SELECT TO service_role USING (true);
 CREATE POLICY service_role_reads ON public.user_exercise_rep_maxes FOR SELECT TO service_role USING (true);
 CREATE POLICY service_role_reads ON public.user_exercise_stats_weekly FOR SELECT TO service_role USING (true);
+CREATE POLICY service_role_reads ON public.user_muscle_stats_weekly FOR SELECT TO service_role USING (true);
 CREATE POLICY service_role_reads ON public.user_stats_summary FOR SELECT TO service_role USING (true);

@@ -14,6 +14,8 @@ async fn places(pipeline: &Pipeline, user: Uuid) -> Vec<String> {
                 FROM public.user_exercise_rep_maxes WHERE user_id = $1
             UNION ALL SELECT 'week ' || exercise_id || ' ' || week_start || ' ' || ctid || ' ' || xmin
                 FROM public.user_exercise_stats_weekly WHERE user_id = $1
+            UNION ALL SELECT 'muscle ' || muscle || ' ' || week_start || ' ' || ctid || ' ' || xmin
+                FROM public.user_muscle_stats_weekly WHERE user_id = $1
             UNION ALL SELECT 'summary ' || ctid || ' ' || xmin FROM public.user_stats_summary WHERE user_id = $1
         ) AS listed";
     pipeline.one(query, &[&user]).await.get::<_, Option<Vec<String>>>(0).unwrap_or_default()
@@ -34,9 +36,9 @@ async fn a_publish_writes_only_the_rows_that_differ() {
     pipeline.save(user, EVENING, "Squat", &[(140.0, 3)]).await;
     pipeline.refresh().await;
     let before = places(&pipeline, user).await;
-    // Two stats, two weeks, the summary, rep maxes of 5 + 3 repetitions.
-    assert_eq!(counts(&pipeline, user).await, (13, 0, 0));
-    assert_eq!(before.len(), 13);
+    // Two stats, two weeks, the summary, rep maxes of 5 + 3 repetitions, 3 muscles of the bench press and 5 of the squat.
+    assert_eq!(counts(&pipeline, user).await, (21, 0, 0));
+    assert_eq!(before.len(), 21);
 
     // A lighter set of one repetition in the same week: figures of the squat and the summary change, no rep max does.
     pipeline.save(user, EVENING, "Squat", &[(60.0, 1)]).await;
@@ -44,8 +46,8 @@ async fn a_publish_writes_only_the_rows_that_differ() {
     let after = places(&pipeline, user).await;
     let moved: Vec<&str> =
         after.iter().filter(|place| !before.contains(place)).map(|place| place.split(' ').next().unwrap()).collect();
-    assert_eq!(moved, ["stats", "summary", "week"]);
-    assert_eq!(counts(&pipeline, user).await, (3, 3, 0));
+    assert_eq!(moved, ["muscle", "muscle", "muscle", "muscle", "muscle", "stats", "summary", "week"]);
+    assert_eq!(counts(&pipeline, user).await, (8, 3, 0));
     pipeline.check_invariants().await;
 }
 

@@ -34,7 +34,8 @@ async fn deleting_the_only_workout_leaves_no_row_but_an_empty_summary() {
     lifter.refresh().await;
     let rows = "SELECT ((SELECT count(*) FROM public.user_exercise_stats WHERE user_id = $1)
         + (SELECT count(*) FROM public.user_exercise_rep_maxes WHERE user_id = $1)
-        + (SELECT count(*) FROM public.user_exercise_stats_weekly WHERE user_id = $1))::text";
+        + (SELECT count(*) FROM public.user_exercise_stats_weekly WHERE user_id = $1)
+        + (SELECT count(*) FROM public.user_muscle_stats_weekly WHERE user_id = $1))::text";
     assert_eq!(lifter.text(rows).await.as_deref(), Some("0"));
     assert_eq!(lifter.summary("workouts").await.as_deref(), Some("0"));
     assert_eq!(lifter.summary("first_performed_on").await, None);

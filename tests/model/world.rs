@@ -23,7 +23,7 @@ const RESET: &str = "SET session_replication_role = replica;
     DELETE FROM public.user_exercise_stats_refresh_jobs; DELETE FROM public.user_exercise_stats_dirty;
     DELETE FROM public.user_stats_projection_state; DELETE FROM tidemark.queue_tally; DELETE FROM public.alert_outbox;
     DELETE FROM public.user_exercise_stats; DELETE FROM public.user_exercise_rep_maxes;
-    DELETE FROM public.user_exercise_stats_weekly; DELETE FROM public.user_stats_summary;
+    DELETE FROM public.user_exercise_stats_weekly; DELETE FROM public.user_muscle_stats_weekly; DELETE FROM public.user_stats_summary;
     DELETE FROM public.workout_sets; DELETE FROM public.workouts; DELETE FROM public.exercises;
     DELETE FROM public.bodyweight_log; DELETE FROM public.training_profiles;
     DELETE FROM public.stats_projection_worker_settings; DELETE FROM public.stats_projection_worker_settings_history;

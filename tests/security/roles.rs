@@ -75,6 +75,7 @@ const PROJECTIONS: &[&str] = &[
     "public.user_exercise_stats",
     "public.user_exercise_rep_maxes",
     "public.user_exercise_stats_weekly",
+    "public.user_muscle_stats_weekly",
     "public.user_stats_summary",
 ];
 

@@ -25,6 +25,10 @@ FROM (
     JOIN public.exercises AS exercise ON exercise.user_id = $1 AND exercise.id = published.exercise_id
     WHERE published.user_id = $1
     UNION ALL
+    SELECT to_jsonb(published) - '{user_id,generation}'::text[] || '{\"table\": \"muscles\"}'
+    FROM public.user_muscle_stats_weekly AS published
+    WHERE published.user_id = $1
+    UNION ALL
     SELECT to_jsonb(published) - '{user_id,generation}'::text[] || '{\"table\": \"summary\"}'
     FROM public.user_stats_summary AS published
     WHERE published.user_id = $1

@@ -5,6 +5,8 @@ WITH published AS (
     UNION ALL
     SELECT 'week', to_jsonb(row) FROM public.user_exercise_stats_weekly AS row WHERE row.user_id = $1
     UNION ALL
+    SELECT 'muscle week', to_jsonb(row) FROM public.user_muscle_stats_weekly AS row WHERE row.user_id = $1
+    UNION ALL
     SELECT 'summary', to_jsonb(row) FROM public.user_stats_summary AS row WHERE row.user_id = $1
 ), expected AS (
     SELECT 'exercise' AS kind, to_jsonb(row) AS value
@@ -15,6 +17,9 @@ WITH published AS (
     UNION ALL
     SELECT 'week', to_jsonb(row)
     FROM jsonb_populate_recordset(NULL::public.user_exercise_stats_weekly, $2::jsonb -> 'weekly') AS row
+    UNION ALL
+    SELECT 'muscle week', to_jsonb(row)
+    FROM jsonb_populate_recordset(NULL::public.user_muscle_stats_weekly, $2::jsonb -> 'muscles') AS row
     UNION ALL
     SELECT 'summary', to_jsonb(row)
     FROM jsonb_populate_record(NULL::public.user_stats_summary, $2::jsonb -> 'summary') AS row

@@ -25,6 +25,8 @@ pub(crate) struct Published {
     pub(crate) user_exercise_rep_maxes: Vec<Box<RawValue>>,
     /// One row per exercise and week, oldest first.
     pub(crate) user_exercise_stats_weekly: Vec<Box<RawValue>>,
+    /// One row per muscle and week, oldest first; none where one exercise was asked for.
+    pub(crate) user_muscle_stats_weekly: Vec<Box<RawValue>>,
 }
 
 impl Published {
@@ -58,6 +60,7 @@ impl Published {
             "user_stats_summary" => self.user_stats_summary = Some(row),
             "user_exercise_stats" => self.user_exercise_stats.push(row),
             "user_exercise_rep_maxes" => self.user_exercise_rep_maxes.push(row),
+            "user_muscle_stats_weekly" => self.user_muscle_stats_weekly.push(row),
             _ => self.user_exercise_stats_weekly.push(row),
         }
         Ok(())

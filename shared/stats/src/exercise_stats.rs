@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use jiff::civil::Date;
+use rust_decimal::Decimal;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -12,6 +13,7 @@ use crate::one_rep_max::{Formula, OneRepMax};
 use crate::record::{Best, Record, RecordKind, RecordValue, Sighting};
 use crate::set_facts::Feat;
 use crate::tally::Tally;
+use crate::timeline::TimelineEntry;
 
 /// One row of the exercise table. Masses are decimal strings, dates ISO, and what is unknown is null.
 ///
@@ -99,6 +101,10 @@ pub struct ExerciseStats {
     pub last_performed_on: Option<Date>,
     /// Distinct local dates with a working row that was no attempt.
     pub training_days: u64,
+    /// Distinct weeks of the person with one of those dates.
+    pub training_weeks: u64,
+    /// How often: training days by the weeks from the first to the last of them, both included; to six decimals, half to even.
+    pub days_per_week: Option<Decimal>,
     /// Every set that beat the best before it, in order; the first sighting of a figure is the base and not listed.
     pub records: Vec<Record>,
 }
@@ -206,10 +212,17 @@ impl Bests {
             first_performed_on: days.first,
             last_performed_on: days.last,
             training_days: days.count,
+            training_weeks: days.weeks,
+            days_per_week: days.per_week(),
             records: self.records,
         }
     }
 }
+
+/// Decimals to which a frequency is rounded.
+const FREQUENCY_DECIMALS: u32 = 6;
+/// Days in a week.
+const WEEK_DAYS: i32 = 7;
 
 /// The distinct dates on which an exercise was performed, fed in order.
 #[derive(Debug, Default)]
@@ -217,13 +230,25 @@ pub(crate) struct PerformedDays {
     first: Option<Date>,
     last: Option<Date>,
     count: u64,
+    first_week: Option<Date>,
+    last_week: Option<Date>,
+    weeks: u64,
 }
 
 impl PerformedDays {
-    pub(crate) fn add(&mut self, date: Date) {
-        self.first.get_or_insert(date);
-        if self.last.replace(date) != Some(date) {
+    pub(crate) fn add(&mut self, workout: &TimelineEntry) {
+        self.first.get_or_insert(workout.date);
+        if self.last.replace(workout.date) != Some(workout.date) {
             self.count += 1;
         }
+        self.first_week.get_or_insert(workout.week);
+        if self.last_week.replace(workout.week) != Some(workout.week) {
+            self.weeks += 1;
+        }
+    }
+
+    fn per_week(&self) -> Option<Decimal> {
+        let weeks = 1 + (self.last_week? - self.first_week?).get_days() / WEEK_DAYS;
+        Some((Decimal::from(self.count) / Decimal::from(weeks)).round_dp(FREQUENCY_DECIMALS).normalize())
     }
 }

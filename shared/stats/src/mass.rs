@@ -153,6 +153,11 @@ impl Kilograms {
         Self(self.0.abs())
     }
 
+    /// Half of it, half to even at the smallest step.
+    pub(crate) fn half(self) -> Self {
+        self.divided_and_rounded(2, KILOGRAM_DECIMALS)
+    }
+
     /// The sum, or nothing where it cannot be held (above 10²¹ kg).
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)

@@ -1,13 +1,13 @@
 //! From a history to the rows of all tables, in one pass over the sorted sets.
 
-use jiff::civil::Date;
 use serde::Serialize;
-use uuid::Uuid;
 
 use crate::catalogue::Catalogue;
 use crate::exercise_stats::{Bests, ExerciseStats, PerformedDays};
 use crate::history::{History, InvalidHistory, Set};
 use crate::mass::Kilograms;
+use crate::muscle::muscles_of;
+use crate::muscle_week::{MuscleTallies, MuscleWeek};
 use crate::record::Sighting;
 use crate::rep_max::{RepMax, RepMaxTable};
 use crate::set_chain::SetChain;
@@ -26,6 +26,8 @@ pub struct Projections {
     pub rep_maxes: Vec<RepMax>,
     /// By exercise id and week; one row for each week with a set row.
     pub weekly: Vec<ExerciseWeek>,
+    /// By muscle and week; one row for each week with a set row of an exercise that works the muscle.
+    pub muscles: Vec<MuscleWeek>,
     /// Totals.
     pub summary: Summary,
 }
@@ -40,11 +42,12 @@ pub fn compute(history: &History) -> Result<Projections, InvalidHistory> {
     let catalogue = Catalogue::of(&history.exercises)?;
     let keys = sorted_keys(history, &timeline, &catalogue)?;
     let mut months = MonthTallies::new(&timeline);
+    let mut muscles = MuscleTallies::new(&timeline);
     let (mut exercises, mut rep_maxes, mut weekly) = (Vec::new(), Vec::new(), Vec::new());
     let mut volumes = Kilograms::ZERO;
     for group in keys.chunk_by(|left, right| left.exercise() == right.exercise()) {
         let entry = &catalogue.entries[group[0].exercise()];
-        let mut reading = ExerciseReading::new(entry.exercise.id, timeline.entries[group[0].workout_rank()].week);
+        let mut reading = ExerciseReading::new(&timeline.entries[group[0].workout_rank()]);
         for key in group {
             let set = &history.sets[key.set()];
             let workout = &timeline.entries[key.workout_rank()];
@@ -53,12 +56,16 @@ pub fn compute(history: &History) -> Result<Projections, InvalidHistory> {
             months.add(workout.month, reading.add(key.workout_rank(), set, workout, &facts));
         }
         reading.close_week();
-        weekly.append(&mut reading.weekly);
+        let worked = muscles_of(&entry.exercise.name);
+        for week in &reading.weeks {
+            muscles.add(week.week_rank, worked, &week.tally);
+        }
+        weekly.extend(reading.weeks.iter().map(|week| week.row(entry.exercise.id)));
         rep_maxes.extend(reading.rep_maxes.rows(entry.exercise.id));
         exercises.push(reading.bests.row(entry.exercise, history.profile.formula, &reading.tally, &reading.days));
     }
     let summary = months.summary(&timeline, exercises.len());
-    Ok(Projections { exercises, rep_maxes, weekly, summary })
+    Ok(Projections { exercises, rep_maxes, weekly, muscles: muscles.rows(&timeline), summary })
 }
 
 /// No sum of the history is larger than that of all sizes, so one check stands for all of them.
@@ -121,27 +128,26 @@ fn sorted_keys(
 
 /// One exercise while its sets go by in the order of time.
 struct ExerciseReading {
-    exercise_id: Uuid,
     chain: SetChain,
     tally: Tally,
     days: PerformedDays,
     bests: Bests,
     rep_maxes: RepMaxTable,
-    weekly: Vec<ExerciseWeek>,
+    /// The weeks that are over.
+    weeks: Vec<OpenWeek>,
     week: OpenWeek,
 }
 
 impl ExerciseReading {
-    fn new(exercise_id: Uuid, first_week: Date) -> Self {
+    fn new(first: &TimelineEntry) -> Self {
         Self {
-            exercise_id,
             chain: SetChain::default(),
             tally: Tally::default(),
             days: PerformedDays::default(),
             bests: Bests::default(),
             rep_maxes: RepMaxTable::default(),
-            weekly: Vec::new(),
-            week: OpenWeek::new(first_week),
+            weeks: Vec::new(),
+            week: OpenWeek::new(first),
         }
     }
 
@@ -149,12 +155,12 @@ impl ExerciseReading {
     fn add(&mut self, workout_rank: usize, set: &Set, workout: &TimelineEntry, facts: &SetFacts) -> Tally {
         if self.week.week_start != workout.week {
             self.close_week();
-            self.week = OpenWeek::new(workout.week);
+            self.week = OpenWeek::new(workout);
         }
         let row = Tally::of(facts, self.chain.adds_set(workout_rank, set.kind, facts.is_attempt));
         self.week.tally += row;
         if facts.is_working && !facts.is_attempt {
-            self.days.add(workout.date);
+            self.days.add(workout);
         }
         if let Some(feat) = &facts.feat {
             self.observe(feat, set.position, workout);
@@ -174,6 +180,6 @@ impl ExerciseReading {
 
     fn close_week(&mut self) {
         self.tally += self.week.tally;
-        self.weekly.push(self.week.row(self.exercise_id));
+        self.weeks.push(self.week);
     }
 }

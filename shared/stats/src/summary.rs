@@ -66,6 +66,8 @@ pub struct MonthlyTotals {
     pub total_volume_kg: Kilograms,
     /// Weight written × reps of working rows.
     pub working_volume_kg: Kilograms,
+    /// Effective load × reps × implements × sides of working rows.
+    pub effective_volume_kg: Kilograms,
 }
 
 /// Tallies by month while sets go by in the order of exercises.
@@ -138,6 +140,7 @@ impl MonthlyTotals {
             reps: tally.reps,
             total_volume_kg: tally.total_volume,
             working_volume_kg: tally.working_volume,
+            effective_volume_kg: tally.effective_volume,
         }
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct TimelineEntry {
     pub(crate) id: Uuid,
     pub(crate) date: Date,
     pub(crate) week: Date,
+    /// The number of distinct weeks before this one.
+    pub(crate) week_rank: u32,
     /// The number of distinct months before this one.
     pub(crate) month: u32,
     /// The bodyweight valid on the date.
@@ -43,16 +45,25 @@ impl Timeline {
         for (rank, &index) in (0..count).zip(&order) {
             let workout = &history.workouts[index as usize];
             ranks[index as usize] = rank;
+            let week = week_of(workout.local_date, history.profile.week_start);
             entries.push(TimelineEntry {
                 id: workout.id,
                 date: workout.local_date,
-                week: week_of(workout.local_date, history.profile.week_start),
+                week,
+                week_rank: entries.last().map_or(0, |before| before.week_rank + u32::from(week != before.week)),
                 month: entries.last().map_or(0, |before| before.month + u32::from(is_later_month(workout, before))),
                 bodyweight: bodyweights.on(workout.local_date),
                 suspect: workout.duration_seconds.is_some_and(is_suspect_duration),
             });
         }
         Ok(Self { entries, ranks })
+    }
+
+    /// The first dates of the weeks with a workout, in order.
+    pub(crate) fn week_starts(&self) -> Vec<Date> {
+        let mut starts = self.entries.iter().map(|workout| workout.week).collect::<Vec<_>>();
+        starts.dedup();
+        starts
     }
 
     /// The place in `entries` of the workout at `index` of the history.

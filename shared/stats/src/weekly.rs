@@ -8,6 +8,7 @@ use crate::calendar::iso_week;
 use crate::mass::Kilograms;
 use crate::one_rep_max::OneRepMax;
 use crate::tally::Tally;
+use crate::timeline::TimelineEntry;
 
 /// One row of the weekly table, keyed by exercise and the first date of the person's week.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,16 +34,17 @@ pub struct ExerciseWeek {
 }
 
 /// The week of one exercise that is being read.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenWeek {
+    pub(crate) week_rank: u32,
     pub(crate) week_start: Date,
     pub(crate) tally: Tally,
     pub(crate) best_estimate: Option<OneRepMax>,
 }
 
 impl OpenWeek {
-    pub(crate) fn new(week_start: Date) -> Self {
-        Self { week_start, tally: Tally::default(), best_estimate: None }
+    pub(crate) fn new(workout: &TimelineEntry) -> Self {
+        Self { week_rank: workout.week_rank, week_start: workout.week, tally: Tally::default(), best_estimate: None }
     }
 
     pub(crate) fn row(&self, exercise_id: Uuid) -> ExerciseWeek {

@@ -32,6 +32,7 @@ pub const INVARIANTS: &[(&str, &str)] = &[
             SELECT user_id, generation FROM public.user_exercise_stats
             UNION ALL SELECT user_id, generation FROM public.user_exercise_rep_maxes
             UNION ALL SELECT user_id, generation FROM public.user_exercise_stats_weekly
+            UNION ALL SELECT user_id, generation FROM public.user_muscle_stats_weekly
             UNION ALL SELECT user_id, generation FROM public.user_stats_summary
          ) AS published
          JOIN public.user_stats_projection_state AS state ON state.user_id = published.user_id

@@ -32,5 +32,9 @@ FROM (
     FROM public.user_exercise_stats_weekly AS weekly
     JOIN exercise ON exercise.exercise_id = weekly.exercise_id
     WHERE weekly.user_id = $1
+    UNION ALL
+    SELECT 'user_muscle_stats_weekly', pg_catalog.to_jsonb(weekly)::text, 6, weekly.muscle, 0, weekly.week_start
+    FROM public.user_muscle_stats_weekly AS weekly
+    WHERE weekly.user_id = $1 AND $2::text IS NULL
 ) AS part
 ORDER BY part.place, part.first_key, part.second_key, part.third_key
