@@ -4,6 +4,7 @@
 //! - `imports.rs`: imports by number, twice, and of a size that hurts.
 //! - `calendar.rs`, `loads.rs`, `changes.rs`: cases through saves, edits, deletes and plain SQL.
 //! - `muscles.rs`: figures by muscle. `documented.rs`: docs/STATISTICS.md names every published column.
+//! - `random.rs`: random histories against a full computation and plain SQL.
 //! - `coverage.rs`: where each case of `cases.json` is tested; no case is missing.
 #![allow(clippy::unwrap_used)]
 
@@ -16,3 +17,4 @@ mod imports;
 mod lifter;
 mod loads;
 mod muscles;
+mod random;

@@ -18,6 +18,9 @@ use crate::database::Database;
 const SEED: &str = include_str!("../sql/bench_lifter.sql");
 const SAVE: &str = "SELECT (public.save_workout_v1($1, $2) ->> 'workout_id')::uuid";
 const EDIT: &str = "SELECT public.edit_workout_v1($1, $2, $3)";
+/// Those of [`SEED`] without a full stop.
+const EXERCISES: [&str; 8] =
+    ["Bench Press", "Squat", "Deadlift", "Barbell Row", "Overhead Press", "Hammer Curl", "Leg Curl", "Crunch"];
 const RUN_FIGURES: &str = include_str!("../sql/bench_runs.sql");
 
 /// One workout after the other, each published at once, with a second session that saves all the time.
@@ -122,9 +125,8 @@ async fn edit_until(
 
 /// A workout of eight exercises with three sets each.
 fn document(round: i32) -> Json<serde_json::Value> {
-    let sets: Vec<_> = (0..24)
-        .map(|place| json!({"exercise": format!("Exercise {}", place / 3), "weight": 60 + round % 50, "reps": 5}))
-        .collect();
+    let sets: Vec<_> =
+        (0..24).map(|place| json!({"exercise": EXERCISES[place / 3], "weight": 60 + round % 50, "reps": 5})).collect();
     Json(json!({"started_at": "2026-07-19T17:30:00Z", "sets": sets}))
 }
 
