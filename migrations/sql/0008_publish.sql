@@ -9,7 +9,7 @@ CREATE TYPE tidemark.publish_result AS (
 );
 
 -- The staged document holds the rows of the exercises named in exercise_ids (of every exercise where that is null), of the
--- muscles named in muscle_names (likewise) and the summary. Only rows that differ are written, rows that vanished are deleted; then, last, so that a save waits for these few
+-- muscles named in muscle_names (likewise), by week, and the summary. Only rows that differ are written, rows that vanished are deleted; then, last, so that a save waits for these few
 -- statements only, the user's state row is locked and the generation becomes the applied one.
 --
 -- Nested loops are off because the server knows nothing of the size of a staged document: with a first publish of thousands
@@ -28,6 +28,7 @@ DECLARE
     v_definition_version integer;
     v_exercise_ids uuid[];
     v_muscles text[];
+    v_weeks date[];
     v_computed integer := 0;
     v_changed integer := 0;
     v_deleted integer := 0;
@@ -146,30 +147,43 @@ BEGIN
             iso_week = excluded.iso_week, sets = excluded.sets, reps = excluded.reps,
             working_volume_kg = excluded.working_volume_kg, total_volume_kg = excluded.total_volume_kg,
             effective_volume_kg = excluded.effective_volume_kg, best_e1rm_kg = excluded.best_e1rm_kg
-        RETURNING 1
+        RETURNING week_start
     ), vanished AS (
         DELETE FROM public.user_exercise_stats_weekly AS published
         WHERE published.user_id = v_run.user_id
             AND published.exercise_id = ANY (v_exercise_ids)
             AND NOT EXISTS (SELECT FROM computed WHERE computed.exercise_id = published.exercise_id AND computed.week_start = published.week_start)
-        RETURNING 1
+        RETURNING week_start
     )
     SELECT v_computed + (SELECT count(*) FROM computed), v_changed + (SELECT count(*) FROM written),
-        v_deleted + (SELECT count(*) FROM vanished)
-    INTO v_computed, v_changed, v_deleted;
+        v_deleted + (SELECT count(*) FROM vanished),
+        ARRAY(SELECT written.week_start FROM written UNION SELECT vanished.week_start FROM vanished)
+    INTO v_computed, v_changed, v_deleted, v_weeks;
+
+    -- A muscle's week is a sum over its exercises' weeks: where none of those changed, it has not either. Reading every week of
+    -- ten years made a publish of one workout several times as long. Where everything is published, every week is read.
+    IF jsonb_typeof(v_document -> 'muscle_names') IS DISTINCT FROM 'array' THEN
+        v_weeks := ARRAY(
+            SELECT listed.week::date FROM jsonb_object_keys(v_document -> 'muscles') AS listed (week)
+            UNION
+            SELECT published.week_start FROM public.user_muscle_stats_weekly AS published WHERE published.user_id = v_run.user_id
+        );
+    END IF;
 
     WITH computed AS MATERIALIZED (
-        SELECT *
-        FROM jsonb_to_recordset(v_document -> 'muscles') AS computed (
+        SELECT computed.*
+        FROM jsonb_each(v_document -> 'muscles') AS listed (week, entries)
+        CROSS JOIN LATERAL jsonb_to_recordset(listed.entries) AS computed (
             muscle text, week_start date, iso_week text, sets numeric, primary_sets integer, secondary_sets integer,
             working_volume_kg numeric, total_volume_kg numeric, effective_volume_kg numeric
         )
+        WHERE listed.week::date = ANY (v_weeks)
     ), differing AS (
         SELECT computed.*
         FROM computed
         LEFT JOIN public.user_muscle_stats_weekly AS published
             ON published.user_id = v_run.user_id AND published.muscle = ANY (v_muscles)
-            AND published.muscle = computed.muscle AND published.week_start = computed.week_start
+            AND published.week_start = ANY (v_weeks) AND published.muscle = computed.muscle AND published.week_start = computed.week_start
         WHERE published.user_id IS NULL
             OR (
                 published.iso_week, published.sets, published.primary_sets, published.secondary_sets,
@@ -198,6 +212,7 @@ BEGIN
         DELETE FROM public.user_muscle_stats_weekly AS published
         WHERE published.user_id = v_run.user_id
             AND published.muscle = ANY (v_muscles)
+            AND published.week_start = ANY (v_weeks)
             AND NOT EXISTS (SELECT FROM computed WHERE computed.muscle = published.muscle AND computed.week_start = published.week_start)
         RETURNING 1
     )

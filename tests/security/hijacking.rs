@@ -165,7 +165,7 @@ async fn what_the_worker_can_call_takes_nothing_of_the_callers_for_its_own() {
         "total_volume_kg": "0", "working_volume_kg": "0", "effective_volume_kg": "0", "last_streak_weeks": 0,
         "longest_streak_weeks": 0, "monthly": []
     });
-    let document = json!({"exercise_ids": null, "exercises": [], "rep_maxes": [], "weekly": [], "muscles": [], "summary": summary});
+    let document = json!({"exercise_ids": null, "exercises": [], "rep_maxes": [], "weekly": [], "muscles": {}, "summary": summary});
     assert!(one(&format!("SELECT tidemark.compute_stage_v1({fence}, 1, 1, '{document}')")).await.get::<_, bool>(0));
     one("SELECT outcome FROM tidemark.publish_take_v1(pg_catalog.gen_random_uuid())").await;
     let published = one(&format!("SELECT outcome FROM tidemark.publish_v1({fence})")).await;

@@ -1,7 +1,8 @@
 //! The staged document: what a compute hands to its publish.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use jiff::civil::Date;
 use serde::Serialize;
 use tidemark_stats::{
     Exercise, ExerciseStats, ExerciseWeek, Muscle, MuscleWeek, Projections, RepMax, Summary, muscles_of,
@@ -19,7 +20,8 @@ pub(crate) struct Document {
     exercises: Vec<ExerciseStats>,
     rep_maxes: Vec<RepMax>,
     weekly: Vec<ExerciseWeek>,
-    muscles: Vec<MuscleWeek>,
+    /// By week, so that a publish need not read those in which nothing changed.
+    muscles: BTreeMap<Date, Vec<MuscleWeek>>,
     summary: Summary,
 }
 
@@ -34,7 +36,7 @@ impl Document {
                 exercises: stats,
                 rep_maxes,
                 weekly,
-                muscles,
+                muscles: by_week(muscles),
                 summary,
             };
         };
@@ -44,15 +46,22 @@ impl Document {
             exercises: stats.into_iter().filter(|row| spoken_for.contains(&row.exercise_id)).collect(),
             rep_maxes: rep_maxes.into_iter().filter(|row| spoken_for.contains(&row.exercise_id)).collect(),
             weekly: weekly.into_iter().filter(|row| spoken_for.contains(&row.exercise_id)).collect(),
-            muscles: muscles
-                .into_iter()
-                .filter(|row| worked.as_ref().is_none_or(|worked| worked.contains(&row.muscle)))
-                .collect(),
+            muscles: by_week(
+                muscles.into_iter().filter(|row| worked.as_ref().is_none_or(|worked| worked.contains(&row.muscle))),
+            ),
             summary,
             exercise_ids: Some(spoken_for.into_iter().collect()),
             muscle_names: worked.map(|worked| worked.into_iter().collect()),
         }
     }
+}
+
+fn by_week(muscles: impl IntoIterator<Item = MuscleWeek>) -> BTreeMap<Date, Vec<MuscleWeek>> {
+    let mut weeks = BTreeMap::<Date, Vec<MuscleWeek>>::new();
+    for row in muscles {
+        weeks.entry(row.week_start).or_default().push(row);
+    }
+    weeks
 }
 
 /// The muscles that these exercises work. `None` where one of them is gone: nobody knows any more which muscles it worked, so
