@@ -18,6 +18,8 @@ use uuid::Uuid;
 
 const EXERCISES: u32 = 80;
 const SETS_PER_WORKOUT: u32 = 25;
+const NAMES: [&str; 8] =
+    ["Bench Press", "Squat", "Deadlift", "Barbell Row", "Overhead Press", "Hammer Curl", "Leg Curl", "Crunch"];
 const RUNS: usize = 5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -75,7 +77,8 @@ fn exercise(index: u32) -> Exercise {
     };
     Exercise {
         id: Uuid::from_u128(u128::from(index) << 64 | 1),
-        name: format!("Exercise {index}"),
+        // Full stops do not matter to the catalogue, so that all of them work muscles.
+        name: NAMES[index as usize % NAMES.len()].to_owned() + &".".repeat(index as usize / NAMES.len()),
         load,
         bodyweight_share: Decimal::new(95, 2),
         implements: if index.is_multiple_of(5) { 2 } else { 1 },

@@ -5,7 +5,7 @@ use jiff::ToSpan;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use tidemark_stats::{
-    Kilograms, LoadKind, Projections, RecordKind, RecordValue, Set, SetKind, TypedWeight, Unit, compute,
+    Kilograms, LoadKind, Projections, RecordKind, RecordValue, Set, SetKind, TypedWeight, Unit, compute, muscles_of,
 };
 
 use crate::log::{Log, date, lift, weight};
@@ -35,6 +35,10 @@ fn log(days: &[Day]) -> Log {
     let mut log = Log::lifting().bodyweight("2024-12-01", "80.2 kg").bodyweight("2025-01-15", "179.3 lb");
     for load in [LoadKind::Bodyweight, LoadKind::Assisted, LoadKind::Unloaded] {
         log.exercise(load);
+    }
+    for (exercise, name) in log.0.exercises.iter_mut().zip(["Bench Press", "Pull Up", "Triceps Dip", "Nobody Knows It"])
+    {
+        name.clone_into(&mut exercise.name);
     }
     days.iter().for_each(|day| add_day(&mut log, day));
     log
@@ -74,6 +78,26 @@ fn assert_totals_agree(projections: &Projections) {
     assert_eq!(summary.sets, projections.exercises.iter().map(|row| row.sets).sum::<u64>());
     assert_eq!(summary.sets, projections.weekly.iter().map(|row| row.sets).sum::<u64>());
     assert_eq!(summary.sets, summary.monthly.iter().map(|row| row.sets).sum::<u64>());
+    assert_eq!(summary.effective_volume_kg, sum(&mut summary.monthly.iter().map(|row| row.effective_volume_kg)));
+    assert_muscles_agree(projections);
+}
+
+/// Sets of each muscle and week, added up from the weeks of the exercises in halves.
+fn assert_muscles_agree(projections: &Projections) {
+    let names: HashMap<_, _> = projections.exercises.iter().map(|row| (row.exercise_id, &row.exercise_name)).collect();
+    let mut halves = HashMap::new();
+    for week in &projections.weekly {
+        let worked = muscles_of(names[&week.exercise_id]);
+        for (muscles, share) in [(&worked.primary, 2), (&worked.secondary, 1)] {
+            for &muscle in muscles {
+                *halves.entry((muscle, week.week_start)).or_insert(0) += share * week.sets;
+            }
+        }
+    }
+    let published: HashMap<_, _> =
+        projections.muscles.iter().map(|row| ((row.muscle, row.week_start), row.sets * Decimal::TWO)).collect();
+    assert_eq!(published.len(), projections.muscles.len(), "each muscle and week once");
+    assert_eq!(published, halves.into_iter().map(|(key, sets)| (key, Decimal::from(sets))).collect());
 }
 
 proptest! {
