@@ -28,6 +28,7 @@ DECLARE
     v_definition_version integer;
     v_exercise_ids uuid[];
     v_muscles text[];
+    v_muscle_weeks jsonb;
     v_weeks date[];
     v_computed integer := 0;
     v_changed integer := 0;
@@ -38,7 +39,8 @@ BEGIN
         OR v_run.lease_expires_at <= clock_timestamp() THEN
         RETURN v_result;
     END IF;
-    SELECT staged.document, staged.definition_version INTO v_document, v_definition_version
+    -- The empty path reads the document whole, once: taken as it is, each look at a part of it would read all of it anew.
+    SELECT staged.document #> '{}', staged.definition_version INTO v_document, v_definition_version
     FROM tidemark.staged_results AS staged
     WHERE staged.run_id = p_run_id;
     IF NOT FOUND THEN
@@ -162,6 +164,7 @@ BEGIN
 
     -- A muscle's week is a sum over its exercises' weeks: where none of those changed, it has not either. Reading every week of
     -- ten years made a publish of one workout several times as long. Where everything is published, every week is read.
+    v_muscle_weeks := v_document -> 'muscles';
     IF jsonb_typeof(v_document -> 'muscle_names') IS DISTINCT FROM 'array' THEN
         v_weeks := ARRAY(
             SELECT listed.week::date FROM jsonb_object_keys(v_document -> 'muscles') AS listed (week)
@@ -172,12 +175,11 @@ BEGIN
 
     WITH computed AS MATERIALIZED (
         SELECT computed.*
-        FROM jsonb_each(v_document -> 'muscles') AS listed (week, entries)
-        CROSS JOIN LATERAL jsonb_to_recordset(listed.entries) AS computed (
+        FROM unnest(v_weeks) AS listed (week)
+        CROSS JOIN LATERAL jsonb_to_recordset(v_muscle_weeks -> to_char(listed.week, 'YYYY-MM-DD')) AS computed (
             muscle text, week_start date, iso_week text, sets numeric, primary_sets integer, secondary_sets integer,
             working_volume_kg numeric, total_volume_kg numeric, effective_volume_kg numeric
         )
-        WHERE listed.week::date = ANY (v_weeks)
     ), differing AS (
         SELECT computed.*
         FROM computed
