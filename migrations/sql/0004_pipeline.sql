@@ -25,7 +25,7 @@ CREATE TABLE public.user_stats_projection_state (
     CONSTRAINT user_stats_projection_state_pending CHECK ((pending_generation IS NULL) = (pending_priority IS NULL))
 ) WITH (fillfactor = 85);
 COMMENT ON TABLE public.user_stats_projection_state IS
-    'One row per user. Stale: requested_generation > applied_generation. An older definition_version is published as a whole at the next refresh.';
+    'One row per user. Stale: requested_generation > applied_generation. An older definition_version is published as a whole at the next refresh, which a rebuild asks for.';
 
 -- The users whom a claim may take, in the order in which it takes them; whose backoff has ended is put here by the claim.
 CREATE INDEX user_stats_projection_state_claimable

@@ -264,19 +264,20 @@ BEGIN
     END IF;
 
     -- Jobs that marking has just written need no more: this transaction holds the state rows and has put them in order.
-    IF TG_OP = 'INSERT' AND NOT EXISTS (
-        SELECT FROM new_rows AS inserted
-        LEFT JOIN public.user_stats_projection_state AS state ON state.user_id = inserted.user_id
-        WHERE inserted.status = 'pending'
-            AND (state.marked_by IS DISTINCT FROM pg_current_xact_id()
-                OR state.marked_at IS DISTINCT FROM now()
-                OR state.pending_generation IS NULL
-                OR state.pending_generation > inserted.generation
-                OR state.pending_priority > inserted.priority)
-    ) THEN
-        RETURN NULL;
-    END IF;
     IF TG_OP = 'INSERT' THEN
+        -- By itself: in one condition with TG_OP a delete would look for the new rows that it does not have.
+        IF NOT EXISTS (
+            SELECT FROM new_rows AS inserted
+            LEFT JOIN public.user_stats_projection_state AS state ON state.user_id = inserted.user_id
+            WHERE inserted.status = 'pending'
+                AND (state.marked_by IS DISTINCT FROM pg_current_xact_id()
+                    OR state.marked_at IS DISTINCT FROM now()
+                    OR state.pending_generation IS NULL
+                    OR state.pending_generation > inserted.generation
+                    OR state.pending_priority > inserted.priority)
+        ) THEN
+            RETURN NULL;
+        END IF;
         -- A job written by hand for a user whom nobody has marked yet.
         INSERT INTO public.user_stats_projection_state (user_id, requested_generation, requested_at)
         SELECT inserted.user_id, max(inserted.generation), clock_timestamp()

@@ -366,6 +366,7 @@ DECLARE
     v_expired boolean;
     v_due boolean;
     v_waiting boolean;
+    v_rebuild boolean := false;
 BEGIN
     IF p_planned_at < clock_timestamp() - interval '5 seconds' THEN
         v_result.outcome := 'late';
@@ -385,9 +386,10 @@ BEGIN
             SELECT FROM public.user_stats_projection_state
             WHERE pending_generation IS NOT NULL AND live_run_id IS NULL AND retry_not_before IS NULL);
         v_result.slots_full := v_waiting AND v_live >= v_settings.max_active;
+        v_rebuild := tidemark.rebuild_is_due();
     END IF;
 
-    IF v_result.outcome = 'paused' OR NOT (v_expired OR v_due OR (v_waiting AND NOT v_result.slots_full)) THEN
+    IF v_result.outcome = 'paused' OR NOT (v_expired OR v_due OR v_rebuild OR (v_waiting AND NOT v_result.slots_full)) THEN
         -- Losing this note in a crash harms nobody, so that it need not wait for the disk.
         PERFORM set_config('synchronous_commit', 'off', true);
         IF tidemark.note_tick('claim', v_result.outcome) THEN
@@ -423,6 +425,10 @@ BEGIN
     FROM due
     WHERE state.user_id = due.user_id;
 
+    IF v_rebuild THEN
+        PERFORM tidemark.rebuild_step();
+    END IF;
+
     -- Counted under the gate: nobody else can add a live run now.
     SELECT count(*) INTO v_live
     FROM public.user_stats_projection_runs
@@ -441,7 +447,8 @@ END
 $$;
 
 CREATE TYPE tidemark.taken_run AS (
-    -- 'taken', 'idle' (nothing to take and nothing on its way), 'waiting' (something is on its way), 'paused', 'late'
+    -- 'taken', 'idle' (nothing to take and nothing on its way), 'waiting' (something is on its way), 'paused', 'late', 'outdated' (the
+    -- caller computes by an older definition than somebody else has told)
     outcome text,
     run_id bigint,
     user_id uuid,
@@ -451,8 +458,11 @@ CREATE TYPE tidemark.taken_run AS (
     budget_ms integer
 );
 
--- Takes the claimed run with the lowest generation into the phase 'computing'.
-CREATE FUNCTION tidemark.compute_take_v1(p_worker_id uuid, p_planned_at timestamptz DEFAULT NULL) RETURNS tidemark.taken_run
+-- Takes the claimed run with the lowest generation into the phase 'computing'. The caller tells the version of its formulas: whose is
+-- older than the newest told gets no run.
+CREATE FUNCTION tidemark.compute_take_v1(
+    p_worker_id uuid, p_planned_at timestamptz DEFAULT NULL, p_definition_version integer DEFAULT NULL
+) RETURNS tidemark.taken_run
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
 DECLARE
     v_taken tidemark.taken_run;
@@ -477,7 +487,13 @@ BEGIN
     ORDER BY run.generation
     LIMIT 1
     FOR NO KEY UPDATE SKIP LOCKED;
-    IF NOT FOUND OR v_run.lease_expires_at <= clock_timestamp() THEN
+    -- Asked after the run was chosen: a run that a rebuild has made was claimed after the newer version was told.
+    IF NOT tidemark.definition_is_current(p_definition_version) THEN
+        PERFORM tidemark.note_tick('compute', 'outdated');
+        v_taken.outcome := 'outdated';
+        RETURN v_taken;
+    END IF;
+    IF v_run.id IS NULL OR v_run.lease_expires_at <= clock_timestamp() THEN
         v_taken.outcome := CASE WHEN tidemark.somebody_is_claimable() THEN 'waiting' ELSE 'idle' END;
         PERFORM tidemark.note_tick('compute', 'idle');
         RETURN v_taken;
@@ -486,6 +502,7 @@ BEGIN
     SET phase = 'computing',
         computing_at = clock_timestamp(),
         worker_id = p_worker_id,
+        definition_version = p_definition_version,
         lease_expires_at = clock_timestamp() + make_interval(secs => v_settings.lease_seconds)
     WHERE run.id = v_run.id;
     PERFORM tidemark.note_tick('compute', '');

@@ -254,19 +254,3 @@ BEGIN
     history_purge_v1.instants := tidemark.schedule_runs_purge_v1(p_limit);
 END
 $$;
-
--- The status document: the parts of 0011 and the general queue's.
-CREATE FUNCTION public.stats_projection_worker_status_v1() RETURNS jsonb
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
-    SELECT jsonb_build_object(
-        'as_of', clock_timestamp(),
-        'settings', (SELECT to_jsonb(settings) FROM public.stats_projection_worker_settings AS settings),
-        'queue', tidemark.status_queue(),
-        'stale_users', (SELECT coalesce(sum(tally.stale_users), 0) FROM tidemark.queue_tally AS tally),
-        'leases', tidemark.status_leases(),
-        'last_hour', tidemark.status_last_hour(),
-        'ticks', tidemark.status_ticks(),
-        'jobs', tidemark.jobs_ops_v1()
-            || jsonb_build_object('open_alerts', (SELECT count(*) FROM public.alert_outbox AS alert WHERE alert.resolved_at IS NULL))
-    )
-$$;

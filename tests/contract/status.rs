@@ -21,7 +21,18 @@ fn keys(value: &Value) -> Vec<&str> {
 async fn the_document_has_exactly_the_agreed_keys() {
     let pipeline = Pipeline::new().await;
     let status = status(&pipeline).await;
-    let top = ["as_of", "jobs", "last_hour", "leases", "queue", "settings", "stale_users", "ticks"];
+    let top = [
+        "as_of",
+        "definition_version",
+        "jobs",
+        "last_hour",
+        "leases",
+        "queue",
+        "rebuild",
+        "settings",
+        "stale_users",
+        "ticks",
+    ];
     assert_eq!(keys(&status), top);
     let queue = ["exhausted_failed_jobs", "oldest_pending_seconds", "pending_jobs", "pending_users"];
     assert_eq!(keys(&status["queue"]), queue);

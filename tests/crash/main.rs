@@ -3,6 +3,7 @@
 
 mod commit_cut;
 mod jobs_killed;
+mod rebuild_killed;
 mod scene;
 mod server_crashed;
 mod session_ended;

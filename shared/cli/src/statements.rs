@@ -16,6 +16,9 @@ pub(crate) const JOBS_READING: &str = include_str!("sql/jobs_reading.sql");
 pub(crate) const JOBS_REQUEUE: &str = include_str!("sql/jobs_requeue.sql");
 pub(crate) const JOBS_RUNNING: &str = include_str!("sql/jobs_running.sql");
 pub(crate) const PUBLISHED: &str = include_str!("sql/published.sql");
+pub(crate) const REBUILD_CANCEL: &str = include_str!("sql/rebuild_cancel.sql");
+pub(crate) const REBUILD_START: &str = include_str!("sql/rebuild_start.sql");
+pub(crate) const REBUILD_STATUS: &str = include_str!("sql/rebuild_status.sql");
 pub(crate) const REFRESH_REQUEST: &str = include_str!("sql/refresh_request.sql");
 pub(crate) const REFRESH_REQUEST_BATCH: &str = include_str!("sql/refresh_request_batch.sql");
 pub(crate) const RESUME_ALL_JOBS: &str = include_str!("sql/resume_all_jobs.sql");
@@ -43,6 +46,9 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = &[
     ("jobs_requeue", JOBS_REQUEUE),
     ("jobs_running", JOBS_RUNNING),
     ("published", PUBLISHED),
+    ("rebuild_cancel", REBUILD_CANCEL),
+    ("rebuild_start", REBUILD_START),
+    ("rebuild_status", REBUILD_STATUS),
     ("refresh_request", REFRESH_REQUEST),
     ("refresh_request_batch", REFRESH_REQUEST_BATCH),
     ("resume_all_jobs", RESUME_ALL_JOBS),

@@ -1,7 +1,7 @@
 //! The status document as a screen for people.
 
 use tidemark_status::attention::{self, Attention, Urgency, duration};
-use tidemark_status::{Document, Jobs, Lease};
+use tidemark_status::{Document, Jobs, Lease, Rebuild};
 
 use crate::table::{Column, table};
 
@@ -10,6 +10,7 @@ pub(crate) fn draw(document: &Document) -> String {
     let mut parts = vec![format!("Tidemark, {}", readable_time(&document.as_of))];
     parts.push(attention_part(&attention::of(document)));
     parts.push(queue(document));
+    parts.extend(document.rebuild.as_ref().map(|rebuild| format!("REBUILD\n {}", rebuild_line(rebuild))));
     parts.extend(document.jobs.as_ref().map(jobs));
     parts.push(leases(document));
     parts.push(ticks(document));
@@ -54,6 +55,30 @@ fn queue(document: &Document) -> String {
         queue.exhausted_failed_jobs.to_string(),
     ];
     format!("QUEUE\n{}", table(&columns, [row]))
+}
+
+/// One line that says how far a rebuild is.
+pub(crate) fn rebuild_line(rebuild: &Rebuild) -> String {
+    let cause = match rebuild.cause.as_str() {
+        "definition" => format!("to definition {}", rebuild.definition_version),
+        _ => format!("of everybody, asked for by {}", rebuild.started_by),
+    };
+    let line = format!(
+        "{cause}: {}, {} % of {} users ({} done, {} failed, {} gone, {} under way)",
+        rebuild.phase,
+        rebuild.percent,
+        rebuild.users_total,
+        rebuild.users_done,
+        rebuild.users_failed,
+        rebuild.users_gone,
+        rebuild.users_under_way
+    );
+    let when = match (&rebuild.ended_at, rebuild.eta_seconds) {
+        (Some(ended), _) => format!("ended {}", readable_time(ended)),
+        (None, Some(seconds)) => format!("about {} to go", duration(seconds)),
+        (None, None) => format!("began {}", readable_time(&rebuild.started_at)),
+    };
+    format!("{line}; {when}")
 }
 
 fn jobs(jobs: &Jobs) -> String {

@@ -182,6 +182,31 @@ async fn requests_mark_the_named_users_or_all_of_them_as_stale() {
 }
 
 #[tokio::test]
+async fn a_rebuild_is_started_once_shown_and_cancelled() {
+    let operator = Operator::new().await;
+    operator.save(USER, "Squat").await;
+    operator.tick();
+    operator.tick();
+    assert!(operator.json(&["refresh", "rebuild", "--status"])["rebuild"].is_null());
+    let started = operator.json(&["refresh", "rebuild"]);
+    assert_eq!((&started["started"], &started["rebuild"]["cause"]), (&true.into(), &"operator".into()));
+    assert_eq!(operator.json(&["refresh", "rebuild"])["started"], false);
+    assert_eq!(operator.json(&["refresh", "rebuild", "--cancel"])["cancelled"], true);
+    assert_eq!(operator.json(&["refresh", "rebuild", "--cancel"])["cancelled"], false);
+    let screen = operator.run(&["status"]);
+    let screen = String::from_utf8(screen.stdout).unwrap();
+    assert!(screen.contains("The last rebuild was cancelled") && screen.contains("REBUILD"), "{screen}");
+
+    operator.json(&["refresh", "rebuild"]);
+    operator.tick();
+    operator.tick();
+    let told = operator.json(&["refresh", "rebuild", "--status"]);
+    let last = (&told["rebuild"]["phase"], &told["rebuild"]["percent"], &told["rebuild"]["users_done"]);
+    assert_eq!(last, (&"done".into(), &100.into(), &1.into()));
+    assert_eq!(operator.fails(&["refresh", "rebuild", "--status", "--cancel"]).0, 2);
+}
+
+#[tokio::test]
 async fn a_request_that_names_an_unknown_user_says_who_and_marks_nobody() {
     let operator = Operator::new().await;
     operator.save(USER, "Squat").await;

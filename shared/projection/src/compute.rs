@@ -14,20 +14,32 @@ use crate::commit;
 use crate::document::Document;
 use crate::source::{self, Source};
 use crate::statements::{COMPUTE_HOLD, COMPUTE_STAGE};
+use crate::work::Step;
 
 /// Runs one invocation: computes claimed runs while there are any and while a whole budget fits before the deadline, and
 /// lingers while some are on their way.
 pub async fn handle(connection: &mut Connection, invocation: &Invocation) -> Summary {
-    crate::work::handle(connection, invocation, Function::Compute, one_run).await
+    handle_as(connection, invocation, DEFINITION_VERSION).await
+}
+
+/// The same as a build whose formulas have `definition_version`: how two releases beside each other are tried out.
+#[doc(hidden)]
+pub async fn handle_as(connection: &mut Connection, invocation: &Invocation, definition_version: i32) -> Summary {
+    crate::work::handle(connection, invocation, Step::Compute { definition_version }).await
 }
 
 /// Computes one run within `budget`.
-async fn one_run(connection: &mut Connection, lease: Lease, budget: Duration) -> Result<(), Error> {
+pub(crate) async fn one_run(
+    connection: &mut Connection,
+    lease: Lease,
+    budget: Duration,
+    definition_version: i32,
+) -> Result<(), Error> {
     let began = Instant::now();
     // The server ends a statement at the budget; the grace lets its answer arrive before the client gives up as well.
     let outcome = connection
         .run(budget + crate::work::GRACE, async |client: &mut Client| {
-            let staged = stage(client, lease, budget, began).await;
+            let staged = stage(client, lease, budget, began, definition_version).await;
             if staged.as_ref().is_err_and(|error| !error.breaks_connection()) {
                 client.batch_execute("ROLLBACK").await?;
             }
@@ -38,13 +50,19 @@ async fn one_run(connection: &mut Connection, lease: Lease, budget: Duration) ->
 }
 
 /// Holds the run's lock, reads, computes, stages and commits: two round trips.
-async fn stage(client: &Client, lease: Lease, budget: Duration, began: Instant) -> Result<(), Error> {
+async fn stage(
+    client: &Client,
+    lease: Lease,
+    budget: Duration,
+    began: Instant,
+    definition_version: i32,
+) -> Result<(), Error> {
     let fence = [(&lease.run_id as _, Type::INT8), (&lease.attempt as _, Type::INT4), (&lease.token as _, Type::UUID)];
     let (begun, limits, held, source) = join4(
         client.batch_execute(BEGIN_ONE_SNAPSHOT),
         begin_step(client, Function::Compute, Some(budget)),
         client.query_typed(COMPUTE_HOLD, &fence),
-        source::read(client, lease.user_id),
+        source::read(client, lease.user_id, definition_version),
     )
     .await;
     begun?;
@@ -63,7 +81,7 @@ async fn stage(client: &Client, lease: Lease, budget: Duration, began: Instant) 
         (&lease.attempt as _, Type::INT4),
         (&lease.token as _, Type::UUID),
         (&compute_ms as _, Type::INT4),
-        (&DEFINITION_VERSION as _, Type::INT4),
+        (&definition_version as _, Type::INT4),
         (&document as _, Type::JSONB),
     ];
     // COMMIT travels along: a stage that finds its lease lost has written nothing, and after a refused one the server rolls back.

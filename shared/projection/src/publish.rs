@@ -10,15 +10,16 @@ use tokio_postgres::types::Type;
 
 use crate::commit;
 use crate::statements::PUBLISH;
+use crate::work::Step;
 
 /// Runs one invocation: publishes computed runs while there are any and while a whole budget fits before the deadline, and
 /// lingers while some are on their way.
 pub async fn handle(connection: &mut Connection, invocation: &Invocation) -> Summary {
-    crate::work::handle(connection, invocation, Function::Publish, one_run).await
+    crate::work::handle(connection, invocation, Step::Publish).await
 }
 
 /// Publishes one run within `budget`, the wait for locks included. A deadlock or serialization failure is tried once more.
-async fn one_run(connection: &mut Connection, lease: Lease, budget: Duration) -> Result<(), Error> {
+pub(crate) async fn one_run(connection: &mut Connection, lease: Lease, budget: Duration) -> Result<(), Error> {
     match publish(connection, lease, budget).await {
         Err(Error::Contended { code }) if code == "40001" || code == "40P01" => {
             publish(connection, lease, budget).await

@@ -8,9 +8,7 @@ use futures_util::future::{join, join5};
 use jiff::civil::Weekday;
 use rust_decimal::Decimal;
 use tidemark_queue::Error;
-use tidemark_stats::{
-    Bodyweight, DEFINITION_VERSION, ESTIMATE_REPS_MAX, Exercise, History, Profile, Set, TypedWeight, Unit, Workout,
-};
+use tidemark_stats::{Bodyweight, ESTIMATE_REPS_MAX, Exercise, History, Profile, Set, TypedWeight, Unit, Workout};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 use uuid::Uuid;
@@ -37,12 +35,12 @@ pub(crate) enum Dirty {
 }
 
 /// Reads the source of `user_id`. The caller's transaction has one snapshot; the requests travel together.
-pub(crate) async fn read(client: &Client, user_id: Uuid) -> Result<Source, Error> {
+pub(crate) async fn read(client: &Client, user_id: Uuid, definition_version: i32) -> Result<Source, Error> {
     let of_user = [(&user_id as _, Type::UUID)];
     let ((profile, dirty, exercises, workouts, bodyweights), sets) = join(
         join5(
             client.query_typed(SOURCE_PROFILE, &of_user),
-            client.query_typed(SOURCE_DIRTY, &[(&user_id, Type::UUID), (&DEFINITION_VERSION, Type::INT4)]),
+            client.query_typed(SOURCE_DIRTY, &[(&user_id, Type::UUID), (&definition_version, Type::INT4)]),
             client.query_typed(SOURCE_EXERCISES, &of_user),
             client.query_typed(SOURCE_WORKOUTS, &of_user),
             client.query_typed(SOURCE_BODYWEIGHTS, &of_user),

@@ -10,26 +10,58 @@ use crate::failure;
 /// How long after a budget the client still waits for the server to say that the budget is over.
 pub(crate) const GRACE: Duration = Duration::from_millis(250);
 
-/// Runs one invocation of `function`. A step begins only while its whole budget fits before the deadline; the first one of an
+/// What a step does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    /// Computes by formulas of this version.
+    Compute {
+        /// See [`tidemark_stats::DEFINITION_VERSION`].
+        definition_version: i32,
+    },
+    /// Publishes.
+    Publish,
+}
+
+impl Step {
+    fn function(self) -> Function {
+        match self {
+            Self::Compute { .. } => Function::Compute,
+            Self::Publish => Function::Publish,
+        }
+    }
+
+    async fn take(self, connection: &mut Connection, invocation: &Invocation) -> Result<Taken, Error> {
+        match self {
+            Self::Compute { definition_version } => {
+                lease::take_to_compute(connection, invocation, definition_version).await
+            }
+            Self::Publish => lease::take_to_publish(connection, invocation).await,
+        }
+    }
+
+    async fn work(self, connection: &mut Connection, lease: Lease, budget: Duration) -> Result<(), Error> {
+        match self {
+            Self::Compute { definition_version } => {
+                crate::compute::one_run(connection, lease, budget, definition_version).await
+            }
+            Self::Publish => crate::publish::one_run(connection, lease, budget).await,
+        }
+    }
+}
+
+/// Runs one invocation. A step begins only while its whole budget fits before the deadline; the first one of an
 /// invocation begins with what there is, so that a short deadline does less instead of nothing.
-pub(crate) async fn handle<W>(
-    connection: &mut Connection,
-    invocation: &Invocation,
-    function: Function,
-    work: W,
-) -> Summary
-where
-    W: AsyncFn(&mut Connection, Lease, Duration) -> Result<(), Error>,
-{
+pub(crate) async fn handle(connection: &mut Connection, invocation: &Invocation, step: Step) -> Summary {
+    let function = step.function();
     let mut summary = Summary::new(function.as_str());
     let mut pace = Pace::new();
     let mut last_budget = Duration::ZERO;
     while invocation.fits(last_budget) {
-        match lease::take(connection, invocation, function).await {
+        match step.take(connection, invocation).await {
             Ok(Taken::Run(lease, budget)) => {
                 last_budget = budget;
                 let limit = invocation.remaining().map_or(budget, |remaining| remaining.min(budget));
-                let outcome = work(connection, lease, limit).await;
+                let outcome = step.work(connection, lease, limit).await;
                 record(connection, function, lease, limit, outcome, &mut summary).await;
                 pace.reset();
             }
@@ -41,6 +73,10 @@ where
             }
             Ok(Taken::Late) => {
                 summary.end_without_work(Outcome::Late);
+                break;
+            }
+            Ok(Taken::Outdated) => {
+                summary.end_without_work(Outcome::Outdated);
                 break;
             }
             Err(error) => {

@@ -66,6 +66,8 @@ pub enum Outcome {
     Paused,
     /// The tick was planned too long ago to be of use.
     Late,
+    /// Somebody computes by a newer definition of the figures, so that this build gets no runs (compute only).
+    Outdated,
     /// The database was busy or unreachable; the next tick tries again.
     Unavailable,
     /// A step failed; the failure is recorded with its run where that was possible.
@@ -82,6 +84,7 @@ impl Outcome {
             Self::Busy => "busy",
             Self::Paused => "paused",
             Self::Late => "late",
+            Self::Outdated => "outdated",
             Self::Unavailable => "unavailable",
             Self::Failed => "failed",
         }

@@ -52,6 +52,8 @@ pub enum Taken {
     Paused,
     /// The tick was planned too long ago.
     Late,
+    /// Somebody computes by a newer definition of the figures; this build gets no runs any more.
+    Outdated,
 }
 
 /// What became of a failed run's job.
@@ -78,22 +80,41 @@ pub enum Phase {
     Over,
 }
 
-/// Takes the next run for `function`, in one round trip.
+/// Takes the next run to compute, in one round trip, and tells the version of the formulas that this build computes by.
 ///
 /// # Errors
 /// What the connection or the server says.
-pub async fn take(connection: &mut Connection, invocation: &Invocation, function: Function) -> Result<Taken, Error> {
-    let text = match function {
-        Function::Publish => PUBLISH_TAKE,
-        Function::Claim | Function::Compute | Function::Work => COMPUTE_TAKE,
-    };
+pub async fn take_to_compute(
+    connection: &mut Connection,
+    invocation: &Invocation,
+    definition_version: i32,
+) -> Result<Taken, Error> {
+    let parameters = [
+        (&invocation.worker_id as _, Type::UUID),
+        (&invocation.planned_at as _, Type::TIMESTAMPTZ),
+        (&definition_version as _, Type::INT4),
+    ];
+    take(connection, invocation, Function::Compute, Statement { text: COMPUTE_TAKE, parameters: &parameters }).await
+}
+
+/// Takes the next run to publish, in one round trip.
+///
+/// # Errors
+/// What the connection or the server says.
+pub async fn take_to_publish(connection: &mut Connection, invocation: &Invocation) -> Result<Taken, Error> {
+    let parameters = [(&invocation.worker_id as _, Type::UUID), (&invocation.planned_at as _, Type::TIMESTAMPTZ)];
+    take(connection, invocation, Function::Publish, Statement { text: PUBLISH_TAKE, parameters: &parameters }).await
+}
+
+async fn take(
+    connection: &mut Connection,
+    invocation: &Invocation,
+    function: Function,
+    statement: Statement<'_>,
+) -> Result<Taken, Error> {
     let limit = invocation.remaining().map_or(SHORT_CALL_LIMIT, |remaining| remaining.min(SHORT_CALL_LIMIT));
     connection
         .run(SHORT_CALL_LIMIT, async |client: &mut Client| {
-            let statement = Statement {
-                text,
-                parameters: &[(&invocation.worker_id, Type::UUID), (&invocation.planned_at, Type::TIMESTAMPTZ)],
-            };
             let (_limit, rows) = in_one_round_trip(client, function, Some(limit), statement).await?;
             taken(rows.first().ok_or_else(missing_row)?)
         })
@@ -117,6 +138,7 @@ fn taken(row: &Row) -> Result<Taken, Error> {
         "waiting" => Taken::Waiting,
         "paused" => Taken::Paused,
         "late" => Taken::Late,
+        "outdated" => Taken::Outdated,
         _ => Taken::Idle,
     })
 }

@@ -106,6 +106,6 @@ fn log(summary: &Summary) {
     match summary.outcome {
         Outcome::Worked => line!(info),
         Outcome::Idle | Outcome::Busy | Outcome::Paused => line!(debug),
-        Outcome::Late | Outcome::Unavailable | Outcome::Failed => line!(warn),
+        Outcome::Late | Outcome::Outdated | Outcome::Unavailable | Outcome::Failed => line!(warn),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::document::{Document, Jobs, Ticking};
+use crate::document::{Document, Jobs, Rebuild, Ticking};
 
 /// A request that waits longer than this is worth a word, in seconds.
 const LONG_WAIT_SECONDS: i64 = 300;
@@ -51,6 +51,8 @@ pub fn of(document: &Document) -> Vec<Attention> {
         found.extend(dead_jobs(jobs));
         found.extend(jobs_over_their_deadline(jobs));
     }
+    found.extend(outdated_compute(document));
+    found.extend(document.rebuild.as_ref().and_then(rebuild));
     found.extend(recent_failures(document));
     found.extend(document.jobs.as_ref().and_then(open_alerts));
     found.sort_by_key(|attention| attention.urgency);
@@ -127,6 +129,35 @@ fn long_wait(document: &Document) -> Option<Attention> {
             "look at the failures and the backoff below, and at the ticks of claim"
         };
         Attention::action(what, next)
+    })
+}
+
+/// A compute whose formulas are older than those of what is published gets no runs.
+fn outdated_compute(document: &Document) -> Option<Attention> {
+    let outdated = document.ticks.get("compute").is_some_and(|tick| tick.last_outcome == "outdated");
+    outdated.then(|| {
+        let next = "deploy the newest release of compute; to go back to older formulas, release them under a higher \
+            definition version";
+        Attention::notice(
+            "A compute with an older definition of the figures ticks; it is given no work.".to_owned(),
+            next,
+        )
+    })
+}
+
+fn rebuild(rebuild: &Rebuild) -> Option<Attention> {
+    if rebuild.phase == "cancelled" {
+        let what =
+            "The last rebuild was cancelled: some figures may be of an older definition until their users' next save.";
+        return Some(Attention::notice(what.to_owned(), "`tidemark refresh rebuild` when it may go on"));
+    }
+    (rebuild.users_failed > 0).then(|| {
+        let users = match rebuild.users_failed {
+            1 => "one user".to_owned(),
+            number => format!("{number} users"),
+        };
+        let next = "mend the cause that the error codes name, then `tidemark refresh resume --all-failed`";
+        Attention::notice(format!("The last rebuild could not reach {users}."), next)
     })
 }
 

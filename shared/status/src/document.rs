@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// The status document.
@@ -23,6 +23,8 @@ pub struct Document {
     pub last_hour: LastHour,
     /// When each function ticked last, by its name.
     pub ticks: BTreeMap<String, Tick>,
+    /// The last rebuild of everybody's figures; none where there never was one.
+    pub rebuild: Option<Rebuild>,
     /// The general queue; none where it is not installed.
     #[serde(deserialize_with = "installed")]
     pub jobs: Option<Jobs>,
@@ -140,6 +142,42 @@ pub struct LastHour {
     pub publish_ms_p95: Option<i64>,
     /// Longest publish, milliseconds.
     pub publish_ms_max: Option<i64>,
+}
+
+/// A rebuild of everybody's figures.
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Rebuild {
+    /// Its number.
+    pub rebuild_id: i64,
+    /// `definition`: a newer definition of the figures; `operator`: somebody asked for it.
+    pub cause: String,
+    /// The version of the definition that it brings everybody to.
+    pub definition_version: i64,
+    /// `counting`, `marking`, `finishing`, `done`, `cancelled` or `superseded` (by a newer definition).
+    pub phase: String,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// Who began it.
+    pub started_by: String,
+    /// When it ended, RFC 3339; none: it is under way.
+    pub ended_at: Option<String>,
+    /// Who ended it.
+    pub ended_by: Option<String>,
+    /// How far it is, rounded down; 100 only when it is done.
+    pub percent: i64,
+    /// Seconds to its end at the pace so far; none where that cannot be told yet.
+    pub eta_seconds: Option<i64>,
+    /// Users whom it is about; a reckoning while it is under way.
+    pub users_total: i64,
+    /// Users whose figures were published anew.
+    pub users_done: i64,
+    /// Users whose refresh used up its attempts.
+    pub users_failed: i64,
+    /// Users of whom nothing is known any more.
+    pub users_gone: i64,
+    /// Users who are marked and not published yet.
+    pub users_under_way: i64,
 }
 
 /// The general queue. Counts above a hundred thousand are estimates.

@@ -29,7 +29,7 @@ mod router;
 mod statements;
 mod tokens;
 
-pub use document::{Document, Jobs, LastHour, Lease, Leases, Queue, Settings, Tick};
+pub use document::{Document, Jobs, LastHour, Lease, Leases, Queue, Rebuild, Settings, Tick};
 pub use reading::read;
 pub use router::Router;
 pub use statements::STATEMENTS;

@@ -9,7 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::document::{Document, Jobs, LastHour};
+use crate::document::{Document, Jobs, LastHour, Rebuild};
 
 /// The media type of the answer.
 pub(crate) const CONTENT_TYPE: HeaderValue =
@@ -47,6 +47,9 @@ pub(crate) fn text(document: &Document) -> Result<String, std::fmt::Error> {
     queue(&mut registry, document);
     leases(&mut registry, document);
     last_hour(&mut registry, &document.last_hour);
+    if let Some(last) = &document.rebuild {
+        rebuild(&mut registry, last);
+    }
     functions(&mut registry, document);
     if let Some(figures) = &document.jobs {
         jobs(&mut registry, figures);
@@ -100,6 +103,13 @@ fn last_hour(registry: &mut Registry, last_hour: &LastHour) {
         }
     }
     registry.register_with_unit("last_hour_step", "Duration of a step in the last hour", Unit::Seconds, durations);
+}
+
+fn rebuild(registry: &mut Registry, last: &Rebuild) {
+    count(registry, "rebuild_percent", "How far the last rebuild is; 100 when it is done", last.percent);
+    count(registry, "rebuild_users_failed", "Users whom the last rebuild could not reach", last.users_failed);
+    let live = i64::from(last.ended_at.is_none());
+    count(registry, "rebuild_under_way", "Whether a rebuild is under way", live);
 }
 
 fn functions(registry: &mut Registry, document: &Document) {

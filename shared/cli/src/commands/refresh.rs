@@ -1,4 +1,6 @@
-//! `tidemark refresh`: ask for refreshes, and resume those that ran out of attempts.
+//! `tidemark refresh`: ask for refreshes, resume those that ran out of attempts, rebuild everybody's figures.
+
+mod rebuild;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -28,7 +30,8 @@ const UNKNOWN_NAMED: usize = 5;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     tidemark refresh request --all --low-priority\n  \
-    tidemark refresh resume --all-failed")]
+    tidemark refresh resume --all-failed\n  \
+    tidemark refresh rebuild --status")]
 pub(crate) struct Options {
     #[command(subcommand)]
     action: Action,
@@ -47,6 +50,13 @@ enum Action {
         tidemark refresh resume --all-failed\n\n\
         Mend the cause first: `tidemark status` shows the error codes of the last hour.")]
     Resume(ResumeOptions),
+    /// Compute everybody's figures anew, behind every save; goes on by itself, whoever is killed
+    #[command(after_help = "Examples:\n  \
+        tidemark refresh rebuild\n  \
+        tidemark refresh rebuild --status\n  \
+        tidemark refresh rebuild --cancel\n\n\
+        A release with a newer definition of the figures starts one by itself.")]
+    Rebuild(rebuild::RebuildOptions),
 }
 
 /// Options of `tidemark refresh request`.
@@ -102,6 +112,7 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
             let resumed = begin_anew(resume.user, &mut client).await.map_err(explain)?;
             output.answer(&resumed, || resumed.describe(resume.user))?;
         }
+        Action::Rebuild(rebuild) => rebuild::run(rebuild, &client, output).await?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ FROM (VALUES
     ('tidemark.begin_step_v1(text, integer)'),
     ('tidemark.tick_end_v1(text, text)'),
     ('tidemark.claim_v1(uuid, timestamptz)'),
-    ('tidemark.compute_take_v1(uuid, timestamptz)'),
+    ('tidemark.compute_take_v1(uuid, timestamptz, integer)'),
     ('tidemark.compute_hold_v1(bigint, integer, uuid)'),
     ('tidemark.compute_stage_v1(bigint, integer, uuid, integer, integer, jsonb)'),
     ('tidemark.publish_take_v1(uuid, timestamptz)'),

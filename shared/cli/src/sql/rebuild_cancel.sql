@@ -1,0 +1,1 @@
+SELECT tidemark.rebuild_cancel_v1()

@@ -1,0 +1,1 @@
+SELECT tidemark.status_rebuild()
