@@ -11,8 +11,8 @@ CREATE TABLE tidemark.definition (
     -- The newest version that a compute has told of.
     version integer NOT NULL DEFAULT 0,
     announced_at timestamptz,
-    -- The newest version for which a rebuild was begun, or for which none was needed.
-    rebuilt_version integer NOT NULL DEFAULT 0
+    -- The newest version for which a rebuild was begun. The first that was ever told needs none: nothing older is published.
+    rebuilt_version integer
 ) WITH (fillfactor = 50);
 INSERT INTO tidemark.definition DEFAULT VALUES;
 
@@ -74,7 +74,8 @@ BEGIN
     SELECT definition.version INTO v_version FROM tidemark.definition AS definition;
     IF p_definition_version > v_version THEN
         UPDATE tidemark.definition AS definition
-        SET version = p_definition_version, announced_at = clock_timestamp()
+        SET version = p_definition_version, announced_at = clock_timestamp(),
+            rebuilt_version = coalesce(definition.rebuilt_version, p_definition_version)
         WHERE definition.version < p_definition_version;
         SELECT definition.version INTO v_version FROM tidemark.definition AS definition;
     END IF;
@@ -218,9 +219,7 @@ BEGIN
     SET phase = 'superseded', ended_at = clock_timestamp(), ended_by = session_user
     WHERE rebuild.ended_at IS NULL;
     DELETE FROM tidemark.rebuild_users;
-    IF EXISTS (SELECT FROM public.user_stats_projection_state) THEN
-        INSERT INTO tidemark.rebuilds (cause, definition_version) VALUES ('definition', v_version);
-    END IF;
+    INSERT INTO tidemark.rebuilds (cause, definition_version) VALUES ('definition', v_version);
 END
 $$;
 
@@ -274,7 +273,7 @@ BEGIN
     END IF;
     IF v_rebuild.phase = 'done' AND v_rebuild.cause = 'definition'
         AND v_rebuild.users_done + v_rebuild.users_failed + v_rebuild.users_gone = 0 THEN
-        -- Nobody had older figures, as on the first tick of a new database: nothing to tell.
+        -- Nobody had older figures: nothing to tell.
         DELETE FROM tidemark.rebuilds AS rebuild WHERE rebuild.rebuild_id = v_rebuild.rebuild_id;
     ELSIF v_rebuild IS DISTINCT FROM v_before THEN
         UPDATE tidemark.rebuilds AS rebuild
