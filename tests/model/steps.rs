@@ -1,6 +1,8 @@
 //! The steps of the pipeline: claims, whole invocations, and workers that go on by one step.
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
 use tidemark_queue::Lease;
 use tidemark_stats::{DEFINITION_VERSION, Projections};
 use tidemark_tests::{published, source};
@@ -242,12 +244,25 @@ async fn document(client: &Client, user: Uuid, figures: &Projections) -> Value {
         SELECT coalesce(array_agg(exercise_id), '{}'),
             NOT EXISTS (SELECT FROM public.user_stats_projection_state
                 WHERE user_id = $1 AND applied_generation > 0 AND definition_version = $2)
-            OR EXISTS (SELECT FROM dirty WHERE exercise_id = '00000000-0000-0000-0000-000000000000')
+            OR EXISTS (SELECT FROM dirty WHERE exercise_id = '00000000-0000-0000-0000-000000000000'),
+            EXISTS (SELECT FROM dirty WHERE exercise_id NOT IN (SELECT id FROM public.exercises WHERE user_id = $1)),
+            ARRAY(SELECT DISTINCT muscle FROM public.user_muscle_stats_weekly WHERE user_id = $1)
         FROM dirty";
     let row = client.query_one(query, &[&user, &DEFINITION_VERSION]).await.unwrap();
-    let (dirty, everything): (Vec<Uuid>, bool) = (row.get(0), row.get(1));
+    let (dirty, everything, is_gone): (Vec<Uuid>, bool, bool) = (row.get(0), row.get(1), row.get(2));
+    let mut muscles: BTreeSet<String> = row.get::<_, Vec<String>>(3).into_iter().collect();
+    muscles.extend(figures.muscles.iter().map(|week| json!(week.muscle).as_str().unwrap().to_owned()));
     let mut document = json!(figures);
     document["exercise_ids"] = if everything { Value::Null } else { json!(dirty) };
+    let mut weeks = Map::<String, Value>::new();
+    for row in document["muscles"].as_array().unwrap() {
+        let week = weeks.entry(row["week_start"].as_str().unwrap()).or_insert_with(|| json!([]));
+        week.as_array_mut().unwrap().push(row.clone());
+    }
+    document["muscles"] = json!(weeks);
+    // Of an exercise that is gone nobody knows which muscles it worked: the rows of all weeks are compared.
+    let speaks_for_every_week = everything || is_gone;
+    document["muscle_names"] = if speaks_for_every_week { Value::Null } else { json!(muscles) };
     if !everything {
         for table in ["exercises", "rep_maxes", "weekly"] {
             let rows = document[table].as_array_mut().unwrap();
