@@ -55,7 +55,11 @@ migrations! {
     18 "work" "0018_work.sql" false,
     19 "reading" "0019_reading.sql" false,
     20 "rebuilding" "0020_rebuilding.sql" false,
-    21 "grants" "0021_grants.sql" false,
+    21 "verifying" "0021_verifying.sql" false,
+    22 "audit" "0022_audit.sql" false,
+    23 "status_history" "0023_status_history.sql" false,
+    24 "cron" "0024_cron.sql" false,
+    25 "grants" "0025_grants.sql" false,
 }
 
 /// All migrations in the order in which they are applied.

@@ -1,0 +1,1 @@
+-- Verifying what is published: users whose published figures differ from a computation anew.

@@ -1,0 +1,1 @@
+-- What the dashboard's plots of the last hour are drawn from: one small row a minute, written by the tick.

@@ -1,0 +1,1 @@
+-- Ticks by pg_cron, where the extension is there.
