@@ -84,9 +84,9 @@ CREATE TABLE public.workout_sets (
         CONSTRAINT workout_sets_reps CHECK (reps BETWEEN 0 AND 1000000),
     duration_seconds bigint
         CONSTRAINT workout_sets_duration_seconds CHECK (duration_seconds BETWEEN 0 AND 31536000),
-    distance_meters numeric(12, 3)
+    distance_meters numeric(18, 9)
         CONSTRAINT workout_sets_distance_meters CHECK (distance_meters >= 0 AND distance_meters < 1000000000),
-    rpe numeric(4, 2)
+    rpe numeric(11, 9)
         CONSTRAINT workout_sets_rpe CHECK (rpe BETWEEN 0 AND 10),
     superset integer,
     notes text NOT NULL DEFAULT '',

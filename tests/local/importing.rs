@@ -72,3 +72,77 @@ async fn a_pause_is_seen_by_the_next_tick_and_ended_by_resume() {
     folder.run(&["resume", "--json", "--database-url", &url]).await.document();
     outcome("idle").await;
 }
+
+#[tokio::test]
+async fn what_is_no_file_is_refused_at_once() {
+    let folder = Folder::new().await;
+    let pipe = folder.path().join("pipe.csv");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    let pipe = pipe.display().to_string();
+    let directory = folder.path().display().to_string();
+    for (input, words) in [(&pipe, "a pipe or device"), (&directory, "a folder")] {
+        folder.run(&["import", input, "--user", USER]).await.check_refused(1, &[words, "nothing was imported"]);
+        folder.run(&["local", "--import", input, "--until-fresh"]).await.check_refused(1, &[words]);
+    }
+}
+
+#[tokio::test]
+async fn an_assumed_unit_is_said_and_a_given_one_is_used() {
+    let folder = Folder::new().await;
+    let database = TestDatabase::new().await;
+    let url = database.url_for("postgres");
+    let header = "Date,Workout Name,Duration,Exercise Name,Set Order,Weight,Reps";
+    let file = folder.write("strong.csv", &format!("{header}\n2024-03-01 10:00:00,A,1h,Bench,1,100,5\n"));
+    let import = ["import", &file, "--user", USER, "--database-url", &url];
+    let account = folder.run(&[&import[..], &["--json"]].concat()).await.document();
+    assert_eq!(account["assumed_unit"], "kg");
+    let again = folder.run(&import).await;
+    assert!(again.stdout.contains("taken as kg") && again.stdout.contains("--unit"), "{again:?}");
+    let local =
+        ["local", "--import", &file, "--unit", "lb", "--zone", "Asia/Seoul", "--until-fresh", "--port", "0", "--json"];
+    let ran = folder.run(&[&local[..], &["--database-url", &url]].concat()).await;
+    assert!(!ran.stderr.contains("taken as"), "{ran:?}");
+    let kilograms = ran.document()["users"][0]["total_volume"].as_f64().unwrap();
+    assert!((kilograms - 226.796).abs() < 0.001, "five times a hundred pounds: {kilograms}");
+    let empty = folder.write("empty.csv", header);
+    let ran = folder.run(&["import", &empty, "--user", USER, "--database-url", &url]).await;
+    assert!(ran.code == Some(0) && ran.stdout.contains("no rows; choose a longer period"), "{ran:?}");
+    let mars = ["local", "--import", &file, "--zone", "Mars/Olympus", "--until-fresh"];
+    folder.run(&mars).await.check_refused(2, &["Mars/Olympus", "Europe/Berlin"]);
+}
+
+#[tokio::test]
+async fn files_of_one_name_in_two_folders_are_two_users() {
+    let folder = Folder::new().await;
+    let database = TestDatabase::new().await;
+    let url = database.url_for("postgres");
+    let mut users = Vec::new();
+    for (person, weight) in [("anna", 100), ("ben", 200)] {
+        std::fs::create_dir(folder.path().join(person)).unwrap();
+        let content = format!(
+            "Date,Workout Name,Duration,Exercise Name,Set Order,Weight,Reps\n2024-03-01 10:00:00,A,1h,Bench,1,{weight},1\n"
+        );
+        let file = folder.write(&format!("{person}/strong.csv"), &content);
+        let local = ["local", "--import", &file, "--until-fresh", "--port", "0", "--json", "--database-url", &url];
+        let ran = folder.run(&local).await;
+        let document = ran.document();
+        assert_eq!(document["users"][0]["total_volume"].as_f64(), Some(f64::from(weight)));
+        let id = document["users"][0]["user_id"].as_str().unwrap().to_owned();
+        assert!(ran.stderr.contains(&id), "{ran:?}");
+        users.push(id);
+    }
+    assert_ne!(users[0], users[1]);
+}
+
+#[tokio::test]
+async fn a_rating_and_a_distance_keep_their_decimals() {
+    let folder = Folder::new().await;
+    let database = TestDatabase::new().await;
+    let url = database.url_for("postgres");
+    let header = "title,start_time,exercise_title,set_type,weight_kg,reps,distance_miles,rpe";
+    let file = folder.write("hevy.csv", &format!("{header}\nA,\"15 Sep 2025, 07:48\",Run,normal,,,1.2345,8.125\n"));
+    folder.run(&["import", &file, "--user", USER, "--json", "--database-url", &url]).await.document();
+    let query = "SELECT distance_meters = 1986.7351680, rpe = 8.125 FROM public.workout_sets";
+    let row = database.admin().await.query_one(query, &[]).await.unwrap();
+    assert_eq!((row.get::<_, bool>(0), row.get::<_, bool>(1)), (true, true));
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tidemark_importers::storing::{self, Account};
-use tidemark_importers::{Import, ParseOptions};
+use tidemark_importers::{FILE_BYTES_MAX, Import, ImportError, ParseOptions};
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
@@ -16,9 +16,28 @@ const ZONE_IS_KNOWN: &str = include_str!("sql/zone_is_known.sql");
 
 /// Reads and parses an export. A malformed one is refused as a whole.
 pub(crate) fn read(file: &Path, options: &ParseOptions) -> anyhow::Result<Import> {
-    let bytes = std::fs::read(file).map_err(|error| {
+    let cannot = |error: std::io::Error| {
         Failure::new(format!("{} cannot be read: {error}", file.display()), "check the path and its permissions")
-    })?;
+    };
+    // Looked at before it is opened: a pipe without a writer would be waited for without end.
+    let metadata = std::fs::metadata(file).map_err(cannot)?;
+    if !metadata.is_file() {
+        let kind = if metadata.is_dir() { "a folder" } else { "a pipe or device" };
+        return Err(Failure::new(
+            format!("{} is {kind} and no file; nothing was imported", file.display()),
+            "give the path of one exported CSV file",
+        )
+        .into());
+    }
+    if metadata.len() > FILE_BYTES_MAX as u64 {
+        let bytes = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+        return Err(Failure::new(
+            format!("{}: {}", file.display(), ImportError::TooLarge { bytes }),
+            "nothing was imported; export a shorter period",
+        )
+        .into());
+    }
+    let bytes = std::fs::read(file).map_err(cannot)?;
     tidemark_importers::parse(&bytes, options).map_err(|error| {
         Failure::new(
             format!("{}: {error}", file.display()),
@@ -28,17 +47,26 @@ pub(crate) fn read(file: &Path, options: &ParseOptions) -> anyhow::Result<Import
     })
 }
 
+/// Refuses what is surely no zone, before any database is asked or started.
+pub(crate) fn check_zone_name(zone: &str) -> anyhow::Result<()> {
+    if jiff::tz::TimeZone::get(zone).is_ok() { Ok(()) } else { Err(unknown_zone(zone)) }
+}
+
 /// Refuses a zone that the database does not know as wrong usage.
 pub(crate) async fn check_zone(client: &Client, zone: &str) -> anyhow::Result<()> {
     let rows = client.query_typed(ZONE_IS_KNOWN, &[(&zone, Type::TEXT)]).await.map_err(explain)?;
     if rows.first().is_some_and(|row| row.get(0)) {
         return Ok(());
     }
-    Err(Failure::usage(
-        format!("the database knows no time zone `{zone}`; nothing was imported"),
+    Err(unknown_zone(zone))
+}
+
+fn unknown_zone(zone: &str) -> anyhow::Error {
+    Failure::usage(
+        format!("no time zone `{zone}` is known; nothing was imported"),
         "give --zone a name of the IANA time zone database, such as Europe/Berlin or Asia/Seoul",
     )
-    .into())
+    .into()
 }
 
 /// Stores the import for `user`; local times are taken in `zone`, else in the zone of the user's profile, else in UTC.

@@ -1,6 +1,5 @@
 //! The users of `tidemark local`: one per imported file.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +33,10 @@ pub(crate) struct LocalUser {
 
 impl LocalUser {
     /// Reads `FILE` or `FILE=USER_UUID`. A file that exists under the whole text is meant as it is.
-    pub(crate) fn parse(text: &str) -> anyhow::Result<Self> {
+    ///
+    /// A file without a user is given one of its own, by where it lies as seen from `home`, the folder that keeps the
+    /// database; by its whole path where that is elsewhere. So files of one name in two folders are two users.
+    pub(crate) fn parse(text: &str, home: Option<&Path>) -> anyhow::Result<Self> {
         if !Path::new(text).exists()
             && let Some((file, id)) = text.rsplit_once('=')
         {
@@ -53,27 +55,9 @@ impl LocalUser {
             return Err(no_file(text));
         }
         let file = PathBuf::from(text);
-        let name = file.file_name().map_or_else(|| text.to_owned(), |name| name.to_string_lossy().into_owned());
-        Ok(Self { id: Uuid::new_v5(&NAMESPACE, name.as_bytes()), file })
-    }
-
-    /// Two files for one user are fine when the user was named; files that happen to have the same name are not.
-    pub(crate) fn check_distinct(users: &[Self]) -> anyhow::Result<()> {
-        let mut seen = HashSet::new();
-        for user in users {
-            let made_up = user
-                .file
-                .file_name()
-                .is_some_and(|name| Uuid::new_v5(&NAMESPACE, name.to_string_lossy().as_bytes()) == user.id);
-            if made_up && !seen.insert(user.id) {
-                return Err(Failure::usage(
-                    format!("two files are called {}", user.file.display()),
-                    "say whose they are: --import FILE=USER_UUID",
-                )
-                .into());
-            }
-        }
-        Ok(())
+        let place = std::fs::canonicalize(&file).unwrap_or_else(|_missing| file.clone());
+        let seen = home.and_then(|home| place.strip_prefix(home).ok()).unwrap_or(&place);
+        Ok(Self { id: Uuid::new_v5(&NAMESPACE, seen.as_os_str().as_encoded_bytes()), file })
     }
 }
 

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use jiff::civil::DateTime;
 
-use crate::{Format, Import, ImportedSet, ImportedWorkout, SkipReason, Skipped};
+use crate::{Format, Import, ImportError, ImportedSet, ImportedWorkout, ParseOptions, SkipReason, Skipped};
+
+/// Most sets of a workout: as many as a saved workout may hold, so that an imported one can be edited.
+pub const WORKOUT_SETS_MAX: usize = 2000;
 
 /// What one row is.
 pub(crate) enum Reading<'row> {
@@ -18,6 +21,8 @@ pub(crate) struct SetRow<'row> {
     pub(crate) title: &'row str,
     pub(crate) workout_duration_seconds: Option<i64>,
     pub(crate) workout_notes: &'row str,
+    /// Whether the row has a weight, and neither the row nor the header states its unit.
+    pub(crate) has_unstated_unit: bool,
     /// Its position is given when it joins its workout.
     pub(crate) set: ImportedSet,
 }
@@ -29,12 +34,15 @@ pub(crate) struct Assembly {
     by_start: HashMap<DateTime, HashMap<String, usize>>,
     /// The workout of the row before, which is that of the next row nearly always.
     last: usize,
+    /// How many sets of each workout the part of the file since its last header holds.
+    in_part: HashMap<usize, usize>,
+    has_unstated_unit: bool,
 }
 
 impl Assembly {
     pub(crate) fn new(format: Format) -> Self {
-        let import = Import { format, rows: 0, skipped: Vec::new(), workouts: Vec::new() };
-        Self { import, by_start: HashMap::new(), last: 0 }
+        let import = Import { format, rows: 0, skipped: Vec::new(), assumed_unit: None, workouts: Vec::new() };
+        Self { import, by_start: HashMap::new(), last: 0, in_part: HashMap::new(), has_unstated_unit: false }
     }
 
     pub(crate) fn skip(&mut self, line: u64, reason: SkipReason) {
@@ -42,21 +50,37 @@ impl Assembly {
         self.import.skipped.push(Skipped { line, reason });
     }
 
-    pub(crate) fn add(&mut self, row: SetRow<'_>) {
+    /// A header stood again: what follows is an export of its own, in which workouts of before may stand once more.
+    pub(crate) fn begin_part(&mut self) {
+        self.in_part.clear();
+    }
+
+    pub(crate) fn add(&mut self, row: SetRow<'_>) -> Result<(), ImportError> {
         self.import.rows += 1;
         self.last = self.workout_of(&row);
+        self.has_unstated_unit |= row.has_unstated_unit;
         let workout = &mut self.import.workouts[self.last];
         workout.duration_seconds = workout.duration_seconds.or(row.workout_duration_seconds);
         if workout.notes.is_empty() {
             row.workout_notes.clone_into(&mut workout.notes);
         }
-        // A file is at most 64 MiB, so positions are far from the limit of their type.
+        let place = self.in_part.entry(self.last).or_default();
+        *place += 1;
+        if *place <= workout.sets.len() {
+            self.import.skipped.push(Skipped { line: row.set.line, reason: SkipReason::Repeated });
+            return Ok(());
+        }
+        if workout.sets.len() == WORKOUT_SETS_MAX {
+            return Err(ImportError::WorkoutTooLarge { line: row.set.line });
+        }
         let position = u32::try_from(workout.sets.len()).unwrap_or(u32::MAX);
         workout.sets.push(ImportedSet { position, ..row.set });
+        Ok(())
     }
 
-    pub(crate) fn finish(self) -> Import {
-        self.import
+    pub(crate) fn finish(self, options: &ParseOptions) -> Import {
+        let is_assumed = self.has_unstated_unit && options.unit.is_none();
+        Import { assumed_unit: is_assumed.then(|| options.unit_or_default()), ..self.import }
     }
 
     fn workout_of(&mut self, row: &SetRow<'_>) -> usize {

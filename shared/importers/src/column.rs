@@ -1,5 +1,12 @@
 //! What a column of an export holds, whatever its name.
 
+use std::{collections::HashMap, sync::LazyLock};
+
+use crate::{
+    Format,
+    data::{HeaderName, folded, header_names},
+};
+
 /// The figure or text a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Column {
@@ -9,6 +16,8 @@ pub(crate) enum Column {
     WorkoutDuration,
     WorkoutNotes,
     Exercise,
+    /// The muscle group; known by it, and not imported.
+    Category,
     SetOrder,
     SetKind,
     Superset,
@@ -25,37 +34,89 @@ pub(crate) enum Column {
 }
 
 impl Column {
+    /// The column by its word in `data/headers.csv`.
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "start" => Self::Start,
+            "end" => Self::End,
+            "title" => Self::Title,
+            "workout_duration" => Self::WorkoutDuration,
+            "workout_notes" => Self::WorkoutNotes,
+            "exercise" => Self::Exercise,
+            "category" => Self::Category,
+            "set_order" => Self::SetOrder,
+            "set_kind" => Self::SetKind,
+            "superset" => Self::Superset,
+            "weight" => Self::Weight,
+            "weight_unit" => Self::WeightUnit,
+            "reps" => Self::Reps,
+            "distance" => Self::Distance,
+            "distance_unit" => Self::DistanceUnit,
+            "seconds" => Self::Seconds,
+            "set_notes" => Self::SetNotes,
+            "rpe" => Self::Rpe,
+            "ignored" => Self::Ignored,
+            _ => return None,
+        })
+    }
+
     /// Whether the column holds free text, in which a comma may stand.
     pub(crate) fn is_text(self) -> bool {
         matches!(self, Self::Title | Self::WorkoutNotes | Self::Exercise | Self::SetNotes)
     }
+
+    /// Whether nothing of the column is imported.
+    fn is_left_out(self) -> bool {
+        matches!(self, Self::Ignored | Self::Category)
+    }
 }
 
 /// The unit that the name of a column states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Stated {
     Nothing,
     Kilograms,
     Pounds,
+    Meters,
     Kilometers,
     Miles,
+    Seconds,
 }
 
-/// One column of a format: what it holds and the names it goes by, in every language and version known.
+impl Stated {
+    /// The unit by its word in `data/headers.csv`; blank is nothing.
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "" => Self::Nothing,
+            "kg" => Self::Kilograms,
+            "lb" => Self::Pounds,
+            "m" => Self::Meters,
+            "km" => Self::Kilometers,
+            "mi" => Self::Miles,
+            "s" => Self::Seconds,
+            _ => return None,
+        })
+    }
+}
+
+/// What a name of a column means, by format and folded name.
+static NAMES: LazyLock<HashMap<(Format, String), (Column, Stated)>> = LazyLock::new(|| {
+    let entry = |HeaderName { format, column, stated, name }| ((format, folded(&name)), (column, stated));
+    header_names().map(entry).collect()
+});
+
+/// One column of a file: what it holds, in which unit, and its name in the header.
 #[derive(Debug)]
-pub(crate) struct ColumnNames {
+pub(crate) struct Field {
     pub(crate) column: Column,
-    pub(crate) required: bool,
-    pub(crate) names: &'static [(&'static str, Stated)],
+    pub(crate) stated: Stated,
+    pub(crate) name: String,
 }
 
-/// The columns of one file in their order: what each holds and its name in the header.
+/// The columns of one file in their order.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    pub(crate) columns: Vec<Column>,
-    pub(crate) names: Vec<String>,
-    pub(crate) weight: Stated,
-    pub(crate) distance: Stated,
+    pub(crate) fields: Vec<Field>,
 }
 
 /// Why a header is not one of a format.
@@ -70,69 +131,58 @@ pub(crate) enum Mismatch {
 }
 
 impl Layout {
-    /// Finds each name of the header in the table of a format.
-    pub(crate) fn of(header: &[&str], table: &[ColumnNames]) -> Result<Self, Mismatch> {
-        let found: Vec<_> = header.iter().map(|name| look_up(name, table)).collect();
+    /// Finds each name of the header in the table of a format. A weight or a distance may have a column for each unit.
+    pub(crate) fn of(header: &[&str], format: Format, required: &[Column]) -> Result<Self, Mismatch> {
+        let found: Vec<_> = header.iter().map(|name| NAMES.get(&(format, folded(name))).copied()).collect();
         let has = |column| found.iter().flatten().any(|&(other, _)| other == column);
-        if !table.iter().filter(|entry| entry.required).all(|entry| has(entry.column)) {
+        if !required.iter().all(|&column| has(column)) {
             return Err(Mismatch::OtherFormat);
         }
-        let mut layout =
-            Self { columns: Vec::new(), names: Vec::new(), weight: Stated::Nothing, distance: Stated::Nothing };
-        for (index, (entry, name)) in found.iter().zip(header).enumerate() {
-            let &(column, stated) = entry.as_ref().ok_or(Mismatch::Unknown(index))?;
-            if column != Column::Ignored && layout.columns.contains(&column) {
+        let mut fields: Vec<Field> = Vec::new();
+        for (index, (meaning, name)) in found.iter().zip(header).enumerate() {
+            let &(column, stated) = meaning.as_ref().ok_or(Mismatch::Unknown(index))?;
+            let same = |field: &Field| {
+                let has_a_column_per_unit = matches!(column, Column::Weight | Column::Distance)
+                    && field.stated != stated
+                    && field.stated != Stated::Nothing
+                    && stated != Stated::Nothing;
+                field.column == column && !has_a_column_per_unit
+            };
+            if !column.is_left_out() && fields.iter().any(same) {
                 return Err(Mismatch::Repeated(index));
             }
-            match column {
-                Column::Weight => layout.weight = stated,
-                Column::Distance => layout.distance = stated,
-                _ => {}
-            }
-            layout.columns.push(column);
-            layout.names.push(name.trim().to_owned());
+            fields.push(Field { column, stated, name: name.trim().to_owned() });
         }
-        Ok(layout)
+        Ok(Self { fields })
     }
 
     /// Where the column stands, if the file has it.
     pub(crate) fn index(&self, column: Column) -> Option<usize> {
-        self.columns.iter().position(|&other| other == column)
+        self.fields.iter().position(|field| field.column == column)
     }
-}
-
-fn look_up(name: &str, table: &[ColumnNames]) -> Option<(Column, Stated)> {
-    let name = name.trim().to_lowercase();
-    table.iter().find_map(|entry| {
-        let (_, stated) = entry.names.iter().find(|(known, _)| known.to_lowercase() == name)?;
-        Some((entry.column, *stated))
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TABLE: &[ColumnNames] = &[
-        ColumnNames { column: Column::Start, required: true, names: &[("Date", Stated::Nothing)] },
-        ColumnNames {
-            column: Column::Weight,
-            required: false,
-            names: &[("Weight (kg)", Stated::Kilograms), ("Weight (lb)", Stated::Pounds)],
-        },
-    ];
+    fn layout(header: &[&str]) -> Result<Layout, Mismatch> {
+        Layout::of(header, Format::FitNotes, &[Column::Start])
+    }
 
     #[test]
     fn a_header_may_come_in_any_order_and_case() {
-        let layout = Layout::of(&[" weight (LB)", "DATE"], TABLE).expect("the header is known");
-        assert_eq!(layout.columns, [Column::Weight, Column::Start]);
-        assert_eq!(layout.weight, Stated::Pounds);
+        let layout = layout(&[" weight (LBS)", "DATE"]).expect("the header is known");
+        let columns: Vec<_> = layout.fields.iter().map(|field| (field.column, field.stated)).collect();
+        assert_eq!(columns, [(Column::Weight, Stated::Pounds), (Column::Start, Stated::Nothing)]);
     }
 
     #[test]
     fn an_unknown_or_repeated_column_is_told_apart_from_another_format() {
-        assert_eq!(Layout::of(&["Weight (kg)"], TABLE).err(), Some(Mismatch::OtherFormat));
-        assert_eq!(Layout::of(&["Date", "Mood"], TABLE).err(), Some(Mismatch::Unknown(1)));
-        assert_eq!(Layout::of(&["Date", "Weight (kg)", "Weight (lb)"], TABLE).err(), Some(Mismatch::Repeated(2)));
+        assert_eq!(layout(&["Weight (kg)"]).err(), Some(Mismatch::OtherFormat));
+        assert_eq!(layout(&["Date", "Mood"]).err(), Some(Mismatch::Unknown(1)));
+        assert_eq!(layout(&["Date", "Weight (kg)", "Weight (kgs)"]).err(), Some(Mismatch::Repeated(2)));
+        assert_eq!(layout(&["Date", "Weight", "Weight (kg)"]).err(), Some(Mismatch::Repeated(2)));
+        assert!(layout(&["Date", "Weight (kg)", "Weight (lbs)"]).is_ok());
     }
 }

@@ -1,8 +1,12 @@
 //! Durations as applications write them.
 
-use crate::{CellProblem, row::DURATION_SECONDS_MAX};
+use crate::{
+    CellProblem, number,
+    row::DURATION_SECONDS_MAX,
+    words::{Meaning, meaning},
+};
 
-/// A duration in words, in seconds: `2h 18m`, `51m`, `1h 2m 3s`, `45s`; blank is unknown.
+/// A duration in words, in seconds: `2h 18m`, `51m`, `2h 23min`, `1 Std. 5 Min.`, `2시간 18분`; blank is unknown.
 pub(crate) fn in_words(cell: &str) -> Result<Option<i64>, CellProblem> {
     let mut rest = cell.trim();
     if rest.is_empty() {
@@ -12,18 +16,19 @@ pub(crate) fn in_words(cell: &str) -> Result<Option<i64>, CellProblem> {
     while !rest.is_empty() {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let (number, after) = rest.split_at(digits);
-        let after = after.trim_start();
-        let unit = match after.bytes().next() {
-            Some(b'h') => 3600,
-            Some(b'm') => 60,
-            Some(b's') => 1,
-            _ => return Err(CellProblem::NotADuration),
+        let end = after.find(|character: char| character.is_ascii_digit()).unwrap_or(after.len());
+        let (word, next) = after.split_at(end);
+        let unit = match meaning(word, &[Meaning::Hour, Meaning::Minute, Meaning::Second]) {
+            Some(Meaning::Hour) => 3600,
+            Some(Meaning::Minute) => 60,
+            Some(_) => 1,
+            None => return Err(CellProblem::NotADuration),
         };
         if unit >= last_unit {
             return Err(CellProblem::NotADuration);
         }
         seconds = add(seconds, number, unit)?;
-        (rest, last_unit) = (after[1..].trim_start(), unit);
+        (rest, last_unit) = (next, unit);
     }
     checked(seconds).map(Some)
 }
@@ -46,8 +51,13 @@ pub(crate) fn with_colons(cell: &str) -> Result<Option<i64>, CellProblem> {
     checked(seconds).map(Some)
 }
 
+/// A number of seconds, rounded to a whole one; blank is unknown.
+pub(crate) fn in_seconds(cell: &str) -> Result<Option<i64>, CellProblem> {
+    number::rounded(cell, 0, DURATION_SECONDS_MAX)
+}
+
 fn add(seconds: i64, number: &str, unit: i64) -> Result<i64, CellProblem> {
-    // Six digits of hours are more than a century; more are no duration and could overflow.
+    // Nine digits of hours are more than any history; more are no duration and could overflow.
     if number.is_empty() || number.len() > 9 || !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(CellProblem::NotADuration);
     }
@@ -68,9 +78,20 @@ mod tests {
 
     #[test]
     fn words_are_hours_minutes_and_seconds_in_this_order() {
-        for (cell, seconds) in
-            [("2h 18m", 8280), ("51m", 3060), ("1h", 3600), ("1h2m3s", 3723), ("45 s", 45), ("48h 1m", 172_860)]
-        {
+        for (cell, seconds) in [
+            ("2h 18m", 8280),
+            ("51m", 3060),
+            ("1h", 3600),
+            ("1h2m3s", 3723),
+            ("45 s", 45),
+            ("48h 1m", 172_860),
+            ("2h 23min", 8580),
+            ("1 Std. 5 Min.", 3900),
+            ("1\u{202f}h 5\u{a0}min", 3900),
+            ("2시간 18분", 8280),
+            ("2時間18分", 8280),
+            ("1sa 5dk", 3900),
+        ] {
             assert_eq!(in_words(cell), Ok(Some(seconds)), "{cell}");
         }
         assert_eq!(in_words(" "), Ok(None));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{CELL_BYTES_MAX, FILE_BYTES_MAX, Format};
+use crate::{CELL_BYTES_MAX, FILE_BYTES_MAX, Format, WORKOUT_SETS_MAX};
 
 /// The file was refused and nothing of it was imported.
 ///
@@ -89,6 +89,22 @@ pub enum ImportError {
         /// Columns of the row.
         found: usize,
     },
+    /// Another header stands in the middle of the file.
+    #[error(
+        "line {line}: another header starts here, of other columns; the file joins different exports, split it and import the parts"
+    )]
+    OtherHeader {
+        /// Physical line of that header.
+        line: u64,
+    },
+    /// A workout that nobody could edit.
+    #[error(
+        "line {line}: the workout of this row has more than {WORKOUT_SETS_MAX} sets; correct the dates, or split it into several workouts"
+    )]
+    WorkoutTooLarge {
+        /// Physical line of the first set that is too many.
+        line: u64,
+    },
     /// A cell cannot be read.
     #[error("line {line}, column {column}: {problem}")]
     Cell {
@@ -130,6 +146,15 @@ pub enum CellProblem {
     UnknownSetKind,
     /// The unit is not known, or missing beside a number that needs one.
     UnknownUnit,
+    /// The same stands in two units.
+    TwoUnits,
+    /// A comma before three digits, which may part thousands or decimals.
+    AmbiguousComma,
+    /// A text longer than a saved workout may hold.
+    TooLong {
+        /// Most characters accepted.
+        characters_max: usize,
+    },
 }
 
 impl fmt::Display for CellProblem {
@@ -138,6 +163,12 @@ impl fmt::Display for CellProblem {
             Self::OutOfRange { min, max } => {
                 write!(formatter, "the number must be between {min} and {max}; correct it in the file")
             }
+            Self::TooLong { characters_max } => {
+                write!(formatter, "the text has more than {characters_max} characters; shorten it in the file")
+            }
+            Self::TwoUnits => formatter.write_str("this stands in two units; leave one of them blank"),
+            Self::AmbiguousComma => formatter
+                .write_str("whether the comma parts thousands or decimals cannot be told; write the number with a point, like 82.5"),
             Self::Missing => formatter.write_str("the cell is blank; fill it in, or remove the row"),
             Self::NotANumber => {
                 formatter.write_str("this is not a number; write it like 82.5, or leave the cell blank")

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     ImportError, ParseOptions,
     assembly::Reading,
-    column::{ColumnNames, Layout, Mismatch},
+    column::{Column, Layout, Mismatch},
     fitnotes, hevy,
     row::Row,
     strong,
@@ -17,11 +17,11 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// Strong, the classic file with commas, with or without its notes columns.
+    /// Strong: with commas; with semicolons and units in columns; quoted with units in names; and that of 2015 to 2018.
     Strong,
     /// Hevy, in kilograms or pounds, kilometres or miles.
     Hevy,
-    /// FitNotes, with the unit in a column of its own or in the name of the weight column.
+    /// FitNotes: with the unit in a column of its own, in the name of the weight column, or with a column for each unit.
     FitNotes,
 }
 
@@ -34,6 +34,11 @@ impl Format {
             Self::Hevy => "hevy",
             Self::FitNotes => "fitnotes",
         }
+    }
+
+    /// The format by its name in `data/headers.csv`.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        READERS.iter().map(|reader| reader.format).find(|format| format.to_string() == name)
     }
 
     /// The names of all known formats, for messages.
@@ -61,11 +66,12 @@ impl Serialize for Format {
 /// How files of one format are read.
 pub(crate) struct Reader {
     pub(crate) format: Format,
-    pub(crate) columns: &'static [ColumnNames],
+    /// Columns without which a header is that of another format.
+    pub(crate) required: &'static [Column],
     /// Reads one row that fits the header.
     pub(crate) read: for<'row> fn(&Row<'row>, &ParseOptions) -> Result<Reading<'row>, ImportError>,
     /// Whether a cell is what its column holds, for formats that write text with commas without quotes.
-    pub(crate) fits: Option<fn(crate::column::Column, &str) -> bool>,
+    pub(crate) fits: Option<fn(Column, &str) -> bool>,
 }
 
 const READERS: &[&Reader] = &[&strong::READER, &hevy::READER, &fitnotes::READER];
@@ -94,7 +100,7 @@ pub(crate) fn recognise(text: &str) -> Result<Recognised, ImportError> {
         let header = header_names(first, delimiter);
         let names: Vec<&str> = header.iter().map(String::as_str).collect();
         for &reader in READERS {
-            match Layout::of(&names, reader.columns) {
+            match Layout::of(&names, reader.format, reader.required) {
                 Ok(layout) => return Ok(Recognised { reader, layout, delimiter }),
                 Err(Mismatch::OtherFormat) => {}
                 Err(Mismatch::Unknown(index)) => {

@@ -7,6 +7,8 @@ use tidemark_stats::{SetKind, TypedWeight, Unit};
 use crate::{
     Format, ImportError, SkipReason, Skipped,
     assembly::{Assembly, Reading},
+    column::{Column, Layout},
+    data::folded,
     format::{Recognised, recognise},
     quoting,
     row::Row,
@@ -37,6 +39,8 @@ pub struct Import {
     pub rows: u64,
     /// Rows that are no sets, in the order of the file.
     pub skipped: Vec<Skipped>,
+    /// The unit in which weights were taken that state none, where no option said it; none if there are no such weights.
+    pub assumed_unit: Option<Unit>,
     /// Workouts in order of first appearance in the file.
     pub workouts: Vec<ImportedWorkout>,
 }
@@ -90,6 +94,18 @@ pub struct ImportedSet {
     pub notes: String,
 }
 
+/// Whether the row is a header again, as where exports were joined, and if so whether it is that of the file.
+fn repeated_header(record: &csv::StringRecord, layout: &Layout) -> Option<bool> {
+    let is_name =
+        |cell: &str, index: usize| layout.fields.get(index).is_some_and(|field| folded(&field.name) == folded(cell));
+    let start = layout.index(Column::Start)?;
+    let cell = record.get(start).filter(|cell| !cell.trim_start().starts_with(|first: char| first.is_ascii_digit()))?;
+    if !is_name(cell, start) {
+        return None;
+    }
+    Some(record.len() == layout.fields.len() && record.iter().enumerate().all(|(index, cell)| is_name(cell, index)))
+}
+
 /// Reads an exported file.
 ///
 /// # Errors
@@ -103,21 +119,31 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Import, ImportError
     let mut table = Table::open(text, delimiter);
     let mut assembly = Assembly::new(reader.format);
     let mut record = csv::StringRecord::new();
-    let expected = layout.columns.len();
+    let expected = layout.fields.len();
+    let columns: Vec<Column> = layout.fields.iter().map(|field| field.column).collect();
     while let Some(line) = table.next_row(&mut record)? {
         if (Row { line, layout: &layout, cells: &record }).is_blank() {
             assembly.skip(line, SkipReason::BlankRow);
             continue;
         }
+        match repeated_header(&record, &layout) {
+            Some(true) => {
+                assembly.skip(line, SkipReason::RepeatedHeader);
+                assembly.begin_part();
+                continue;
+            }
+            Some(false) => return Err(ImportError::OtherHeader { line }),
+            None => {}
+        }
         if record.len() != expected {
-            let mended = reader.fits.and_then(|fits| unquoted_commas::mend(&record, &layout.columns, fits));
+            let mended = reader.fits.and_then(|fits| unquoted_commas::mend(&record, &columns, fits));
             let found = record.len();
             record = mended.ok_or(ImportError::ColumnCount { line, expected, found })?;
         }
         match (reader.read)(&Row { line, layout: &layout, cells: &record }, options)? {
             Reading::Skip(reason) => assembly.skip(line, reason),
-            Reading::Set(row) => assembly.add(*row),
+            Reading::Set(row) => assembly.add(*row)?,
         }
     }
-    Ok(assembly.finish())
+    Ok(assembly.finish(options))
 }

@@ -23,17 +23,18 @@
 //! | `text.rs`, `quoting.rs`, `table.rs` | bytes to rows: encoding, quotes, delimiter, physical lines |
 //! | `format.rs`, `column.rs` | which export it is and which column holds what |
 //! | `row.rs`, `number.rs`, `timestamp.rs`, `duration.rs`, `distance.rs` | cells to values |
-//! | `strong.rs`, `hevy.rs`, `fitnotes.rs` | one export format each: its header table and how a row is read |
-//! | `month_names.rs`, `words.rs` | what applications write in other languages, as data |
+//! | `strong.rs`, `hevy.rs`, `fitnotes.rs` | one export format each: the columns it needs and how a row is read |
+//! | `data.rs`, `month_names.rs`, `words.rs` | what applications write in each language: the tables of `data/` |
 //! | `unquoted_commas.rs` | rows of Strong whose text holds commas without quotes |
 //! | `assembly.rs` | rows to workouts |
 //! | `storing.rs` | parsed workouts to stored ones, with the identity that makes importing twice add nothing |
 //! | `error.rs`, `skip.rs` | why a file was refused, why a row was left out |
 //!
-//! A new format is a file with its header table and one line in `format.rs`; a new language is data.
+//! A new format is a file, one line in `format.rs` and its names in `data/headers.csv`; a new language is data.
 
 mod assembly;
 mod column;
+mod data;
 mod distance;
 mod duration;
 mod error;
@@ -55,6 +56,7 @@ mod timestamp;
 mod unquoted_commas;
 mod words;
 
+pub use assembly::WORKOUT_SETS_MAX;
 pub use error::{CellProblem, ImportError};
 pub use format::Format;
 pub use import::{Import, ImportedSet, ImportedWorkout, ParseOptions, parse};

@@ -1,5 +1,7 @@
 //! Numbers as applications write them.
 
+use std::borrow::Cow;
+
 use rust_decimal::{Decimal, RoundingStrategy, prelude::ToPrimitive};
 
 use crate::CellProblem;
@@ -17,6 +19,8 @@ pub(crate) fn decimal(cell: &str, min: i64, max: i64) -> Result<Option<Decimal>,
     if cell.is_empty() {
         return Ok(None);
     }
+    let pointed = with_point(cell)?;
+    let cell = pointed.as_ref();
     // The decimal crate also reads underscores, which no application writes.
     let written_as_number = cell.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E'));
     if !written_as_number || cell.len() > NUMBER_BYTES_MAX {
@@ -28,6 +32,20 @@ pub(crate) fn decimal(cell: &str, min: i64, max: i64) -> Result<Option<Decimal>,
         return Err(CellProblem::OutOfRange { min, max });
     }
     Ok(Some(number.round_dp_with_strategy(DECIMALS_KEPT, RoundingStrategy::MidpointNearestEven).normalize()))
+}
+
+/// The number with a point where it has a decimal comma. Three digits after a comma could be thousands too.
+fn with_point(cell: &str) -> Result<Cow<'_, str>, CellProblem> {
+    let Some((whole, fraction)) = cell.split_once(',') else { return Ok(Cow::Borrowed(cell)) };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let whole_digits = whole.trim_start_matches('-');
+    if !is_number(whole_digits) || !is_number(fraction) {
+        return Err(CellProblem::NotANumber);
+    }
+    if fraction.len() == 3 && whole_digits != "0" {
+        return Err(CellProblem::AmbiguousComma);
+    }
+    Ok(Cow::Owned(format!("{whole}.{fraction}")))
 }
 
 /// The whole number in a cell, from `min` to `max`; `8.0` is whole, `8.5` is not.
@@ -69,6 +87,13 @@ mod tests {
     }
 
     #[test]
+    fn a_decimal_comma_is_a_point_and_three_digits_after_it_are_ambiguous() {
+        assert_eq!(text_of("82,5"), Ok(Some("82.5".to_owned())));
+        assert_eq!(text_of("-0,125"), Ok(Some("-0.125".to_owned())));
+        assert_eq!(text_of("1,250"), Err(CellProblem::AmbiguousComma));
+    }
+
+    #[test]
     fn what_is_no_number_is_told_from_what_is_out_of_range() {
         for cell in [
             "1e400",
@@ -76,7 +101,10 @@ mod tests {
             "NaN",
             "inf",
             "1_000",
-            "1,5",
+            "1,5,5",
+            ",5",
+            "1,",
+            "1.0,5",
             "0x10",
             "12kg",
             "--1",

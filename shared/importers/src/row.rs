@@ -5,9 +5,10 @@ use rust_decimal::Decimal;
 use tidemark_stats::{TypedWeight, Unit};
 
 use crate::{
-    CellProblem, ImportError,
-    column::{Column, Layout},
+    CellProblem, ImportError, ParseOptions,
+    column::{Column, Layout, Stated},
     distance, number,
+    words::{Meaning, meaning},
 };
 
 /// Most repetitions accepted in one set. The most ever done of any exercise in a day is below it.
@@ -16,8 +17,8 @@ const REPS_MAX: i64 = 1_000_000;
 /// Weights are below this in either unit, above and below zero: what a typed weight can hold.
 const WEIGHT_MAX: i64 = 999_999;
 
-/// Longest set or workout accepted, in seconds: a leap year. What is merely suspect is stored and flagged elsewhere.
-pub(crate) const DURATION_SECONDS_MAX: i64 = 366 * 24 * 3600;
+/// Longest set or workout accepted, in seconds: 365 days, as in a saved workout. What is merely suspect is stored and flagged elsewhere.
+pub(crate) const DURATION_SECONDS_MAX: i64 = 365 * 24 * 3600;
 
 /// The cells of one row and what each of them is.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +49,7 @@ impl<'row> Row<'row> {
 
     /// The error of a cell. It names the column as the header does.
     pub(crate) fn error(&self, column: Column, problem: CellProblem) -> ImportError {
-        let name = self.layout.index(column).and_then(|index| self.layout.names.get(index));
+        let name = self.layout.index(column).and_then(|index| self.layout.fields.get(index)).map(|field| &field.name);
         ImportError::Cell { line: self.line, column: name.cloned().unwrap_or_default(), problem }
     }
 
@@ -70,14 +71,54 @@ impl<'row> Row<'row> {
         self.read(Column::Start, read)
     }
 
-    /// The weight as typed: blank is unknown, 0 is 0.
-    pub(crate) fn weight(&self, unit: Unit) -> Result<Option<TypedWeight>, ImportError> {
-        self.read(Column::Weight, |cell| {
-            let out_of_range = CellProblem::OutOfRange { min: -WEIGHT_MAX, max: WEIGHT_MAX };
-            number::decimal(cell, -WEIGHT_MAX, WEIGHT_MAX)?
-                .map(|value| TypedWeight::new(value, unit).map_err(|_| out_of_range))
-                .transpose()
-        })
+    /// The cell that is filled among the columns of a kind, one for each unit, and the unit its name states.
+    fn only(&self, column: Column) -> Result<(&'row str, Stated), ImportError> {
+        let cells = self.layout.fields.iter().zip(self.cells);
+        let mut filled = cells.filter(|(field, cell)| field.column == column && !cell.trim().is_empty());
+        let Some((field, cell)) = filled.next() else { return Ok(("", Stated::Nothing)) };
+        match filled.next() {
+            None => Ok((cell.trim(), field.stated)),
+            Some((other, _)) => {
+                let column = other.name.clone();
+                Err(ImportError::Cell { line: self.line, column, problem: CellProblem::TwoUnits })
+            }
+        }
+    }
+
+    /// The weight as typed, blank is unknown and 0 is 0; and whether it was taken in the unit of the options because none is
+    /// stated.
+    pub(crate) fn weight(&self, options: &ParseOptions) -> Result<(Option<TypedWeight>, bool), ImportError> {
+        let (cell, stated) = self.only(Column::Weight)?;
+        let unit = self.weight_unit(stated)?;
+        let out_of_range = CellProblem::OutOfRange { min: -WEIGHT_MAX, max: WEIGHT_MAX };
+        let weight = number::decimal(cell, -WEIGHT_MAX, WEIGHT_MAX)
+            .and_then(|number| {
+                let typed = |value| TypedWeight::new(value, unit.unwrap_or(options.unit_or_default()));
+                number.map(|value| typed(value).map_err(|_| out_of_range)).transpose()
+            })
+            .map_err(|problem| self.error(Column::Weight, problem))?;
+        let is_unstated = unit.is_none() && weight.is_some_and(|weight| !weight.value().is_zero());
+        Ok((weight, is_unstated))
+    }
+
+    /// The unit that the row or the name of its weight column states.
+    fn weight_unit(&self, stated: Stated) -> Result<Option<Unit>, ImportError> {
+        let in_name = match stated {
+            Stated::Kilograms => Some(Unit::Kilogram),
+            Stated::Pounds => Some(Unit::Pound),
+            _ => None,
+        };
+        let word = self.text(Column::WeightUnit);
+        let in_row = match meaning(word, &[Meaning::Kilogram, Meaning::Pound]) {
+            Some(Meaning::Pound) => Some(Unit::Pound),
+            Some(_) => Some(Unit::Kilogram),
+            None if word.is_empty() => None,
+            None => return Err(self.error(Column::WeightUnit, CellProblem::UnknownUnit)),
+        };
+        if in_name.is_some() && in_row.is_some() && in_name != in_row {
+            return Err(self.error(Column::WeightUnit, CellProblem::TwoUnits));
+        }
+        Ok(in_row.or(in_name))
     }
 
     /// The repetitions: blank is unknown, 0 is an attempt.
@@ -93,17 +134,49 @@ impl<'row> Row<'row> {
     }
 
     /// The distance in metres; 0 is unknown like blank, for the reason given at [`Self::seconds`].
-    pub(crate) fn distance(&self, unit: Option<distance::Unit>) -> Result<Option<Decimal>, ImportError> {
-        let number = self
-            .read(Column::Distance, |cell| number::decimal(cell, 0, distance::NUMBER_MAX))?
-            .filter(|number| !number.is_zero());
-        let Some(number) = number else { return Ok(None) };
-        let unit = unit.ok_or_else(|| {
-            let named =
-                if self.layout.index(Column::DistanceUnit).is_some() { Column::DistanceUnit } else { Column::Distance };
-            self.error(named, CellProblem::UnknownUnit)
-        })?;
-        Ok(Some(unit.meters(number)))
+    pub(crate) fn distance(&self, unstated: Option<distance::Unit>) -> Result<Option<Decimal>, ImportError> {
+        let (cell, stated) = self.only(Column::Distance)?;
+        let problem = |problem| self.error(Column::Distance, problem);
+        let number = number::decimal(cell, 0, distance::NUMBER_MAX).map_err(problem)?;
+        let Some(number) = number.filter(|number| !number.is_zero()) else { return Ok(None) };
+        let word = self.text(Column::DistanceUnit);
+        let unit = match stated {
+            Stated::Meters => Some(distance::Unit::Meter),
+            Stated::Kilometers => Some(distance::Unit::Kilometer),
+            Stated::Miles => Some(distance::Unit::Mile),
+            _ if !word.is_empty() => distance::Unit::of(word),
+            _ => unstated,
+        };
+        let named =
+            if self.layout.index(Column::DistanceUnit).is_some() { Column::DistanceUnit } else { Column::Distance };
+        let unit = unit.ok_or_else(|| self.error(named, CellProblem::UnknownUnit))?;
+        unit.meters(number).map(Some).map_err(problem)
+    }
+
+    /// A text of at most as many characters as a saved workout may hold.
+    pub(crate) fn limited(&self, column: Column, characters_max: usize) -> Result<&'row str, ImportError> {
+        let text = self.text(column);
+        // Bytes are at least characters, and counting those of every cell would be dear.
+        if text.len() > characters_max && text.chars().count() > characters_max {
+            return Err(self.error(column, CellProblem::TooLong { characters_max }));
+        }
+        Ok(text)
+    }
+
+    /// The title of the workout.
+    pub(crate) fn title(&self) -> Result<&'row str, ImportError> {
+        self.limited(Column::Title, 500)
+    }
+
+    /// The notes on the workout or on the set.
+    pub(crate) fn notes(&self, column: Column) -> Result<&'row str, ImportError> {
+        self.limited(column, 20_000)
+    }
+
+    /// The name of the exercise, which must not be blank.
+    pub(crate) fn exercise(&self) -> Result<String, ImportError> {
+        self.required_text(Column::Exercise)?;
+        self.limited(Column::Exercise, 200).map(str::to_owned)
     }
 
     /// The rating of perceived exertion, 0 to 10.

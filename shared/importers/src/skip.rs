@@ -23,6 +23,10 @@ pub enum SkipReason {
     Note,
     /// Every cell of the row is empty, as spreadsheets leave behind.
     BlankRow,
+    /// The header stands again, as where two exports were joined.
+    RepeatedHeader,
+    /// The set stands in an earlier of several joined exports.
+    Repeated,
 }
 
 impl fmt::Display for SkipReason {
@@ -31,6 +35,8 @@ impl fmt::Display for SkipReason {
             Self::RestTimer => "The row is a rest timer, not a set.",
             Self::Note => "The row is a note, not a set.",
             Self::BlankRow => "The row is blank.",
+            Self::RepeatedHeader => "The row is the header once more.",
+            Self::Repeated => "The set stands in an earlier part of the file.",
         })
     }
 }

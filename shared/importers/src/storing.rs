@@ -33,6 +33,8 @@ pub struct Account {
     pub skipped: Vec<SkippedRow>,
     /// Workouts in the file.
     pub workouts: usize,
+    /// The unit in which weights were taken that state none, where no option said it: `kg` or `lb`.
+    pub assumed_unit: Option<String>,
 }
 
 /// One row that was not imported.
@@ -139,7 +141,14 @@ fn account(import: &Import, stored: &HashSet<(Uuid, i32)>) -> Account {
         }
     }
     skipped.sort_by_key(|row| row.line);
-    Account { format: import.format.to_string(), rows: import.rows, imported, skipped, workouts: import.workouts.len() }
+    Account {
+        format: import.format.to_string(),
+        rows: import.rows,
+        imported,
+        skipped,
+        workouts: import.workouts.len(),
+        assumed_unit: import.assumed_unit.map(|unit| unit.as_str().to_owned()),
+    }
 }
 
 impl Account {
@@ -157,6 +166,11 @@ impl Account {
             "{}: {} of {} rows imported, {} workouts in the file",
             self.format, self.imported, self.rows, self.workouts
         );
-        std::iter::once(head).chain(reasons).collect::<Vec<_>>().join("\n")
+        let assumed = self.assumed_unit.as_ref().map(|unit| {
+            format!("  the file does not say in which unit its weights are: they were taken as {unit}; --unit says it")
+        });
+        let empty = (self.rows == 0)
+            .then(|| "  the file has a header and no rows; choose a longer period and export it again".to_owned());
+        std::iter::once(head).chain(reasons).chain(assumed).chain(empty).collect::<Vec<_>>().join("\n")
     }
 }

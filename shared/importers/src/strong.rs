@@ -1,43 +1,23 @@
-//! Strong: the classic export with commas, with or without notes.
+//! Strong: the classic export with commas, with or without notes; with semicolons and columns for units; quoted, with units in
+//! the names; and that of 2015 to 2018, whose columns are called by their units.
 
 use tidemark_stats::{SetKind, Unit};
 
 use crate::{
     CellProblem, Format, ImportError, ImportedSet, ParseOptions, SkipReason,
     assembly::{Reading, SetRow},
-    column::{Column, ColumnNames, Stated},
+    column::{Column, Stated},
     distance, duration,
     format::Reader,
     number,
     row::Row,
     timestamp,
-    words::{NOTE_ROWS, REST_ROWS, is_one_of},
+    words::{Meaning, meaning, means},
 };
-
-const fn named(column: Column, names: &'static [(&'static str, Stated)]) -> ColumnNames {
-    ColumnNames { column, required: true, names }
-}
-
-const fn optional(column: Column, names: &'static [(&'static str, Stated)]) -> ColumnNames {
-    ColumnNames { column, required: false, names }
-}
 
 pub(crate) const READER: Reader = Reader {
     format: Format::Strong,
-    columns: &[
-        named(Column::Start, &[("Date", Stated::Nothing)]),
-        named(Column::Title, &[("Workout Name", Stated::Nothing)]),
-        named(Column::WorkoutDuration, &[("Duration", Stated::Nothing)]),
-        named(Column::Exercise, &[("Exercise Name", Stated::Nothing)]),
-        named(Column::SetOrder, &[("Set Order", Stated::Nothing)]),
-        named(Column::Weight, &[("Weight", Stated::Nothing)]),
-        named(Column::Reps, &[("Reps", Stated::Nothing)]),
-        optional(Column::Distance, &[("Distance", Stated::Nothing)]),
-        optional(Column::Seconds, &[("Seconds", Stated::Nothing)]),
-        optional(Column::SetNotes, &[("Notes", Stated::Nothing)]),
-        optional(Column::WorkoutNotes, &[("Workout Notes", Stated::Nothing)]),
-        optional(Column::Rpe, &[("RPE", Stated::Nothing)]),
-    ],
+    required: &[Column::Start, Column::Title, Column::Exercise, Column::SetOrder, Column::Weight, Column::Reps],
     read,
     fits: Some(fits),
 };
@@ -48,31 +28,48 @@ fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, 
         Ok(SetOrder::NoSet(reason)) => return Ok(Reading::Skip(reason)),
         Err(problem) => return Err(row.error(Column::SetOrder, problem)),
     };
-    let unit = options.unit_or_default();
-    // The classic file states no unit of distance either. It follows the same setting of the application as weights do.
-    let distance_unit = match unit {
-        Unit::Kilogram => distance::Unit::Kilometer,
-        Unit::Pound => distance::Unit::Mile,
-    };
+    let (weight, has_unstated_unit) = row.weight(options)?;
     Ok(Reading::Set(Box::new(SetRow {
         start: row.start(timestamp::numeric)?,
-        title: row.text(Column::Title),
-        workout_duration_seconds: row.read(Column::WorkoutDuration, duration::in_words)?,
-        workout_notes: row.text(Column::WorkoutNotes),
+        title: row.title()?,
+        has_unstated_unit,
+        workout_duration_seconds: row.read(Column::WorkoutDuration, workout_duration(row))?,
+        workout_notes: row.notes(Column::WorkoutNotes)?,
         set: ImportedSet {
             line: row.line,
             position: 0,
-            exercise: row.required_text(Column::Exercise)?.to_owned(),
+            exercise: row.exercise()?,
             kind,
-            weight: row.weight(unit)?,
+            weight,
             reps: row.reps()?,
-            distance_meters: row.distance(Some(distance_unit))?,
+            distance_meters: row.distance(unstated_distance(row, options))?,
             duration_seconds: row.seconds()?,
             rpe: row.rpe()?,
             superset: None,
-            notes: row.text(Column::SetNotes).to_owned(),
+            notes: row.notes(Column::SetNotes)?.to_owned(),
         },
     })))
+}
+
+/// How the column writes the length of a workout: in words, or in the seconds that its name states.
+fn workout_duration(row: &Row<'_>) -> fn(&str) -> Result<Option<i64>, CellProblem> {
+    let index = row.layout.index(Column::WorkoutDuration);
+    match index.map(|index| row.layout.fields[index].stated) {
+        Some(Stated::Seconds) => duration::in_seconds,
+        _ => duration::in_words,
+    }
+}
+
+/// Where the file has no place for a unit of distance, it follows the same setting of the application as weights do.
+fn unstated_distance(row: &Row<'_>, options: &ParseOptions) -> Option<distance::Unit> {
+    if row.layout.index(Column::DistanceUnit).is_some() {
+        return None;
+    }
+    let stated = row.layout.index(Column::Weight).map(|index| row.layout.fields[index].stated);
+    Some(match (stated, options.unit_or_default()) {
+        (Some(Stated::Pounds), _) | (Some(Stated::Nothing), Unit::Pound) => distance::Unit::Mile,
+        _ => distance::Unit::Kilometer,
+    })
 }
 
 enum SetOrder {
@@ -87,8 +84,8 @@ fn set_order(cell: &str) -> Result<SetOrder, CellProblem> {
         "W" => SetKind::Warmup,
         "D" => SetKind::Drop,
         "F" => SetKind::Failure,
-        _ if is_one_of(cell, REST_ROWS) => return Ok(SetOrder::NoSet(SkipReason::RestTimer)),
-        _ if is_one_of(cell, NOTE_ROWS) => return Ok(SetOrder::NoSet(SkipReason::Note)),
+        _ if means(cell, Meaning::RestRow) => return Ok(SetOrder::NoSet(SkipReason::RestTimer)),
+        _ if means(cell, Meaning::NoteRow) => return Ok(SetOrder::NoSet(SkipReason::Note)),
         _ => match number::whole(cell, 0, 1_000_000) {
             Ok(Some(_)) => SetKind::Normal,
             _ => return Err(CellProblem::UnknownSetKind),
@@ -101,8 +98,10 @@ fn set_order(cell: &str) -> Result<SetOrder, CellProblem> {
 fn fits(column: Column, cell: &str) -> bool {
     match column {
         Column::Start => timestamp::numeric(cell).is_ok(),
-        Column::WorkoutDuration => duration::in_words(cell).is_ok(),
+        Column::WorkoutDuration => duration::in_words(cell).is_ok() || duration::in_seconds(cell).is_ok(),
         Column::SetOrder => set_order(cell).is_ok(),
+        Column::WeightUnit => cell.is_empty() || meaning(cell, &[Meaning::Kilogram, Meaning::Pound]).is_some(),
+        Column::DistanceUnit => cell.is_empty() || distance::Unit::of(cell).is_some(),
         _ => number::decimal(cell, i64::MIN, i64::MAX).is_ok(),
     }
 }

@@ -2,7 +2,10 @@
 
 use jiff::civil::{Date, DateTime, Time};
 
-use crate::{CellProblem, month_names};
+use crate::{
+    CellProblem, month_names,
+    words::{Meaning, meaning, means},
+};
 
 /// Years in which a workout can have been logged. Year 0 and the like come from damaged or test data.
 const YEARS: std::ops::RangeInclusive<i16> = 1900..=2199;
@@ -44,7 +47,7 @@ pub(crate) fn with_month_name(cell: &str) -> Result<DateTime, CellProblem> {
         let word = word.trim_end_matches('.');
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
         let place = match word.len() {
-            _ if month_names::is_filler(word) => continue,
+            _ if means(word, Meaning::Filler) => continue,
             4 if is_number => &mut year,
             1..=2 if is_number => &mut day,
             _ if is_number => return Err(CellProblem::NotADate),
@@ -74,12 +77,12 @@ fn clock(text: &str) -> Result<Time, CellProblem> {
     let (hour, minute, second) = (next()?, next()?, next()?);
     let (Some(hour), Some(minute), None) = (hour, minute, next()?) else { return Err(CellProblem::NotADate) };
     let suffix: String = suffix.chars().filter(|&character| !character.is_whitespace() && character != '.').collect();
-    let hour = match suffix.as_str() {
-        "" => hour,
-        "am" | "pm" if !(1..=12).contains(&hour) => return Err(CellProblem::NotADate),
-        "am" => hour % 12,
-        "pm" => hour % 12 + 12,
-        _ => return Err(CellProblem::NotADate),
+    let hour = match meaning(&suffix, &[Meaning::BeforeNoon, Meaning::AfterNoon]) {
+        None if suffix.is_empty() => hour,
+        Some(_) if !(1..=12).contains(&hour) => return Err(CellProblem::NotADate),
+        Some(Meaning::BeforeNoon) => hour % 12,
+        Some(_) => hour % 12 + 12,
+        None => return Err(CellProblem::NotADate),
     };
     let part = |number: i16| i8::try_from(number).map_err(|_| CellProblem::NotADate);
     Time::new(part(hour)?, part(minute)?, part(second.unwrap_or(0))?, 0).map_err(|_| CellProblem::NotADate)

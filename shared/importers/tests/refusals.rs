@@ -108,8 +108,8 @@ fn a_column_that_is_not_known_or_there_twice_refuses_the_file() {
         unknown.to_string(),
         "column mood: a Hevy export with this column is not known; remove the column, or report the header"
     );
-    let twice = refusal(format!("{HEVY},weight_lbs\n").as_bytes());
-    assert!(matches!(twice, ImportError::RepeatedColumn { column, .. } if column == "weight_lbs"));
+    let twice = refusal(format!("{HEVY},weight_kg\n").as_bytes());
+    assert!(matches!(twice, ImportError::RepeatedColumn { column, .. } if column == "weight_kg"));
 }
 
 #[test]
@@ -136,9 +136,9 @@ fn commas_without_quotes_are_refused_where_their_place_is_not_certain() {
 }
 
 #[test]
-fn a_decimal_comma_is_refused_and_never_moves_the_figures_of_a_row() {
-    let quoted = strong_refusal("2024-03-01 10:00:00,Push,1h,Bench,2,\"82,5\",8,0,0,");
-    assert_cell(&quoted, 3, "Weight", CellProblem::NotANumber);
+fn a_decimal_comma_without_quotes_is_refused_and_never_moves_the_figures_of_a_row() {
+    let ambiguous = strong_refusal("2024-03-01 10:00:00,Push,1h,Bench,2,\"1,250\",8,0,0,");
+    assert_cell(&ambiguous, 3, "Weight", CellProblem::AmbiguousComma);
     for row in [
         "2024-03-01 10:00:00,Push,1h,Bench,2,82,5,8,0,0,",
         "2024-03-01 10:00:00,Push,1h,Bench,W,82,5,8,0,0,",

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use secrecy::SecretString;
 use serde::Serialize;
 use tidemark_importers::{Import, ParseOptions};
+use tidemark_stats::Unit;
 use tidemark_status::{Router, Tokens};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -35,11 +36,18 @@ const LOOK: Duration = Duration::from_millis(50);
 #[command(after_help = "Examples:\n  \
     tidemark local --import hevy.csv --until-fresh\n  \
     tidemark local --import hevy.csv --import strong.csv=7d9f0c4e-0d6a-4f0e-9d0e-3a3b1c2d4e5f\n\n\
-    The database is kept in .tidemark/ until --fresh wipes it. A file without a user is given one of its own, the same each time.")]
+    The database is kept in .tidemark/ until --fresh wipes it. A file without a user is given one of its own by
+    where it lies, the same each time; --import FILE=USER_UUID says whose it is.")]
 pub(crate) struct Options {
     /// A workout export to import first; may be given several times
     #[arg(long = "import", value_name = "FILE[=USER_UUID]")]
     imports: Vec<String>,
+    /// Unit of the weights, for files that do not say [default: kg]
+    #[arg(long, value_name = "kg|lb")]
+    unit: Option<Unit>,
+    /// Time zone of the files' local times [default: the zone of the user's profile, else UTC]
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
     /// End when nobody is stale, with one summary per user
     #[arg(long)]
     until_fresh: bool,
@@ -70,12 +78,17 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
         )
         .into());
     }
-    let users = options.imports.iter().map(|import| LocalUser::parse(import)).collect::<anyhow::Result<Vec<_>>>()?;
-    LocalUser::check_distinct(&users)?;
+    // The embedded database stays with its folder; another may be reached from anywhere.
+    let home = if source.is_given() { None } else { std::env::current_dir().and_then(std::fs::canonicalize).ok() };
+    let of_import = |import: &String| LocalUser::parse(import, home.as_deref());
+    let users = options.imports.iter().map(of_import).collect::<anyhow::Result<Vec<_>>>()?;
+    if let Some(zone) = &options.zone {
+        importing::check_zone_name(zone)?;
+    }
     // Files are read before anything is started or wiped: a malformed one leaves everything as it was.
     let imports = users
         .iter()
-        .map(|user| importing::read(&user.file, &ParseOptions::default()))
+        .map(|user| importing::read(&user.file, &ParseOptions { unit: options.unit }))
         .collect::<anyhow::Result<Vec<_>>>()?;
 
     let registry = handlers()?;
@@ -86,7 +99,7 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
     let mut interrupt = Interrupt::listen().context("no signal handler could be installed")?;
     let database = open(source, options.fresh, output).await?;
     let client = tokio::select! {
-        stored = store(&database, &users, &imports, output) => stored?,
+        stored = store(&database, &users, &imports, options.zone.as_deref(), output) => stored?,
         _interrupted = interrupt.recv() => return Err(interrupted()),
     };
 
@@ -171,11 +184,20 @@ async fn open(source: &Source, fresh: bool, output: Output) -> anyhow::Result<Da
 }
 
 /// Stores the imports; the connection it did so with.
-async fn store(database: &Database, users: &[LocalUser], imports: &[Import], output: Output) -> anyhow::Result<Client> {
+async fn store(
+    database: &Database,
+    users: &[LocalUser],
+    imports: &[Import],
+    zone: Option<&str>,
+    output: Output,
+) -> anyhow::Result<Client> {
     let mut client = database.admin().await?;
+    if let Some(zone) = zone {
+        importing::check_zone(&client, zone).await?;
+    }
     for (user, import) in users.iter().zip(imports) {
-        let account = importing::store(&mut client, user.id, import, None).await?;
-        output.note(&format!("{}: {}", user.file.display(), account.describe()));
+        let account = importing::store(&mut client, user.id, import, zone).await?;
+        output.note(&format!("{} (user {}): {}", user.file.display(), user.id, account.describe()));
     }
     Ok(client)
 }
