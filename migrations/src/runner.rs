@@ -53,6 +53,31 @@ pub enum MigrateError {
     },
 }
 
+impl MigrateError {
+    /// A stable name for programs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Newer { .. } => "SchemaNewer",
+            Self::Changed { .. } => "MigrationChanged",
+            Self::Refused { .. } => "MigrationRefused",
+        }
+    }
+
+    /// What to do next. Nothing of a failed run stays, so that there is nothing to clean up.
+    #[must_use]
+    pub fn next(&self) -> &'static str {
+        match self {
+            Self::Newer { .. } => "use a release at least as new as the database",
+            Self::Changed { .. } => "use the release that made this schema",
+            Self::Refused { code, .. } if code == "42501" => {
+                "migrate as the owner of the database, or as a role that may create roles"
+            }
+            Self::Refused { .. } => "mend the cause and migrate again",
+        }
+    }
+}
+
 fn refused(migration: &str) -> impl FnOnce(tokio_postgres::Error) -> MigrateError + '_ {
     move |source| MigrateError::Refused {
         migration: migration.to_owned(),

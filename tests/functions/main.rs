@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod environments;
+mod migrating;
 mod status;
 mod ticking;
 mod working;

@@ -75,6 +75,28 @@ async fn a_tick_that_was_planned_too_long_ago_does_nothing_and_says_late() {
 }
 
 #[tokio::test]
+async fn a_tick_that_waited_in_the_platforms_queue_is_late_without_a_look_at_the_database() {
+    // Nobody answers there: whoever looked would say `unavailable`.
+    let environments = Environments::start_on("postgres://user@127.0.0.1:1/app").await;
+    let planned = |seconds: i64| (Timestamp::now() - SignedDuration::from_secs(seconds)).to_string();
+    for event in [
+        json!({"planned_at": planned(10)}),
+        json!({"planned_at": planned(60), "shard": "main"}),
+        json!({"version": "2.0", "body": json!({"planned_at": planned(30)}).to_string()}),
+    ] {
+        for answer in environments.tick(&event).await {
+            assert_eq!(answer.unwrap()["outcome"], "late", "{event}");
+        }
+    }
+    // Older than the platform keeps an event: the function's own clock is wrong, and the database's decides.
+    for event in [json!({"planned_at": planned(3_600)}), json!({"planned_at": planned(-3_600)}), json!({})] {
+        for answer in environments.tick(&event).await {
+            assert_eq!(answer.unwrap()["outcome"], "unavailable", "{event}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_paused_function_does_nothing_from_the_next_tick_on_and_goes_on_when_resumed() {
     let pipeline = Pipeline::new().await;
     let environments = Environments::start(&pipeline).await;

@@ -8,6 +8,14 @@ use uuid::Uuid;
 /// How long before the function's own deadline the last step must have ended, so that its outcome can be recorded.
 pub const DEADLINE_MARGIN: Duration = Duration::from_millis(1_500);
 
+/// How old a tick may be when its invocation begins. An older one is of no use: a younger one has come meanwhile. The functions of
+/// the database hold the same number for callers whose clock is behind.
+pub const LATE_AFTER: Duration = Duration::from_secs(5);
+
+/// The platform throws an event away that it could not deliver for so long: `MaximumEventAgeInSeconds` of the template and half a
+/// minute for the way. A tick that seems older shows a clock that is wrong, so that the database's clock decides.
+pub const EVENT_AGE_MAX: Duration = Duration::from_secs(90);
+
 /// One invocation: who works, when the tick was planned, until when there is time.
 #[derive(Debug, Clone)]
 pub struct Invocation {
@@ -39,6 +47,13 @@ impl Invocation {
         Some(deadline.saturating_duration_since(Instant::now()).saturating_sub(DEADLINE_MARGIN))
     }
 
+    /// Whether the tick waited in the platform's queue, behind a throttle or an outage, until it was of no use. Such ticks come in
+    /// storms, so that they are answered without a look at the database.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.planned_at.is_some_and(|planned_at| late_at(planned_at, jiff::Timestamp::now()))
+    }
+
     /// Whether a whole step of `budget` still fits before the deadline.
     #[must_use]
     pub fn fits(&self, budget: Duration) -> bool {
@@ -50,6 +65,10 @@ impl Invocation {
     pub fn may_linger(&self) -> bool {
         self.started.elapsed() < self.linger
     }
+}
+
+fn late_at(planned_at: jiff::Timestamp, now: jiff::Timestamp) -> bool {
+    Duration::try_from(now.duration_since(planned_at)).is_ok_and(|age| age > LATE_AFTER && age <= EVENT_AGE_MAX)
 }
 
 /// How an invocation ended.
@@ -168,6 +187,22 @@ impl Summary {
             tracing::warn!(tick.function = self.function, error.code = error.code(), "the tick ended early: {error}");
         } else {
             tracing::error!(tick.function = self.function, error.code = error.code(), "the tick failed: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_is_late_when_it_waited_for_more_than_a_few_seconds_and_the_clock_can_be_trusted() {
+        let now = jiff::Timestamp::now();
+        let hour = 3_600;
+        let ages =
+            [(-hour, false), (-1, false), (0, false), (5, false), (6, true), (90, true), (91, false), (hour, false)];
+        for (seconds, late) in ages {
+            assert_eq!(late_at(now - jiff::SignedDuration::from_secs(seconds), now), late, "{seconds} s old");
         }
     }
 }

@@ -28,7 +28,7 @@ pub mod tick;
 pub use connection::{Connect, ConnectFuture, Connection, Session};
 pub use error::Error;
 pub use function::Function;
-pub use invocation::{DEADLINE_MARGIN, Invocation, Outcome, Summary};
+pub use invocation::{DEADLINE_MARGIN, EVENT_AGE_MAX, Invocation, LATE_AFTER, Outcome, Summary};
 pub use lease::Lease;
 pub use pace::Pace;
 pub use schema::SchemaMismatch;

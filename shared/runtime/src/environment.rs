@@ -35,7 +35,7 @@ impl Environment {
         Self { function, held: Mutex::new(Held { connection, rested_since }) }
     }
 
-    /// Calls `handler` and logs its summary; `None` if it panicked.
+    /// Calls `handler` and logs its summary; `None` if it panicked. A late tick is answered as such without calling it.
     pub(crate) async fn invoke<H>(&self, request_id: &str, invocation: &Invocation, handler: &H) -> Option<Summary>
     where
         H: AsyncFn(&mut Connection, &Invocation) -> Summary,
@@ -47,6 +47,12 @@ impl Environment {
             "worker.id" = %invocation.worker_id,
         );
         async {
+            if invocation.is_late() {
+                let mut summary = Summary::new(self.function);
+                summary.outcome = Outcome::Late;
+                log(&summary);
+                return Some(summary);
+            }
             let mut held = self.held.lock().await;
             held.discard_if_dead().await;
             let outcome = AssertUnwindSafe(handler(&mut held.connection, invocation)).catch_unwind().await;

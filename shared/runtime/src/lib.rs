@@ -16,6 +16,7 @@
 //! loopback address may be plain, and is encrypted and checked as well when `sslmode` is `require` or stronger.
 //! `sslrootcert=FILE` replaces the built-in certificate authorities.
 
+mod calls;
 mod connect_error;
 mod connector;
 mod credential;
@@ -29,9 +30,11 @@ mod start_error;
 mod target;
 mod tls;
 
+pub use calls::{Refusal, serve_calls};
 pub use connector::PostgresConnector;
 pub use credential::{CredentialSource, FixedTarget, TargetFuture};
 pub use logging::init_logging;
 pub use serve::{LINGER, connection, serve};
 pub use start_error::StartError;
 pub use target::Target;
+pub use tokio_postgres::Client;

@@ -5,8 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lambda_runtime::{LambdaEvent, Runtime, service_fn};
+use lambda_runtime::{Context, Diagnostic, LambdaEvent, Runtime, service_fn};
 use secrecy::SecretString;
+use serde::Serialize;
 use serde_json::Value;
 use tidemark_queue::{Connection, Invocation, Summary};
 use tokio::signal::unix::{SignalKind, signal};
@@ -65,6 +66,11 @@ where
 /// # Errors
 /// [`StartError`] when `DATABASE_URL` is missing or cannot be used.
 pub fn connection(function: &str) -> Result<Connection, StartError> {
+    Ok(Connection::new(Arc::new(connector(function)?)))
+}
+
+/// Opens connections to the database that the environment variables describe.
+pub(crate) fn connector(function: &str) -> Result<PostgresConnector, StartError> {
     let url = match std::env::var(DATABASE_URL) {
         Ok(url) if !url.trim().is_empty() => SecretString::from(url.trim()),
         Ok(_) | Err(std::env::VarError::NotPresent) => return Err(StartError::Missing { variable: DATABASE_URL }),
@@ -74,16 +80,18 @@ pub fn connection(function: &str) -> Result<Connection, StartError> {
     };
     let target = Target::from_url(&url, &format!("tidemark-{function}"))
         .map_err(|reason| StartError::Invalid { variable: DATABASE_URL, reason })?;
-    let connector = PostgresConnector::new(Arc::new(FixedTarget::new(target)));
-    Ok(Connection::new(Arc::new(connector)))
+    Ok(PostgresConnector::new(Arc::new(FixedTarget::new(target))))
 }
 
 fn prepare(function: &str) -> Result<Connection, StartError> {
+    check_platform()?;
+    connection(function)
+}
+
+/// Refuses a process that was not started by Lambda or by something that behaves like it.
+pub(crate) fn check_platform() -> Result<(), StartError> {
     let missing = LAMBDA_VARIABLES.into_iter().find(|variable| std::env::var_os(variable).is_none());
-    match missing {
-        Some(variable) => Err(StartError::NotUnderLambda { variable }),
-        None => connection(function),
-    }
+    missing.map_or(Ok(()), |variable| Err(StartError::NotUnderLambda { variable }))
 }
 
 async fn run<H>(environment: Environment, linger: Duration, handler: H) -> Result<(), lambda_runtime::Error>
@@ -91,15 +99,28 @@ where
     H: AsyncFn(&mut Connection, &Invocation) -> Summary + 'static,
 {
     let environment = Rc::new((environment, handler));
-    let in_flight = InFlight::default();
-    let service = service_fn(move |event: LambdaEvent<Value>| {
+    answer_events(move |event, context| {
         let environment = Rc::clone(&environment);
         async move {
-            let (event, context) = event.into_parts();
             let invocation = Invocation::begin(planned_at(&event), remaining(context.deadline), linger);
             let (environment, handler) = &*environment;
             environment.invoke(&context.request_id, &invocation, handler).await.ok_or_else(panic::diagnostic)
         }
+    })
+    .await
+}
+
+/// Answers events until SIGTERM, then ends after the one under way.
+pub(crate) async fn answer_events<F, R, A>(answer: F) -> Result<(), lambda_runtime::Error>
+where
+    F: Fn(Value, Context) -> R + 'static,
+    R: Future<Output = Result<A, Diagnostic>> + 'static,
+    A: Serialize + 'static,
+{
+    let in_flight = InFlight::default();
+    let service = service_fn(move |event: LambdaEvent<Value>| {
+        let (event, context) = event.into_parts();
+        answer(event, context)
     });
     let runtime = Runtime::new(service).layer(in_flight.clone());
     let mut terminate = signal(SignalKind::terminate())?;

@@ -39,14 +39,7 @@ pub(crate) async fn apply(database: &Database) -> anyhow::Result<Report> {
 }
 
 fn explain(error: MigrateError) -> anyhow::Error {
-    let next = match &error {
-        MigrateError::Newer { .. } => "use a tidemark at least as new as the database; nothing was changed".to_owned(),
-        MigrateError::Changed { .. } => "use the tidemark build that made this schema; nothing was changed".to_owned(),
-        MigrateError::Refused { code, .. } if code == "42501" => {
-            "migrate as the owner of the database, or as a role that may create roles; nothing was changed".to_owned()
-        }
-        _ => "nothing was changed; mend the cause and run `tidemark migrate` again".to_owned(),
-    };
+    let next = format!("{}; nothing was changed", error.next());
     let detail = match &error {
         MigrateError::Refused { source, .. } => source.as_db_error().map(|error| error.message().to_owned()),
         _ => None,
