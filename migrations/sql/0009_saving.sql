@@ -1,24 +1,53 @@
 -- Saving: what the application calls. Each stores a workout and marks its user stale in one transaction, the caller's own.
 
--- Whom the caller may save for. The service role and whoever may act as it save for everybody; anybody else only for the
+-- The user whom the request's verified claims name, or null where they name nobody: absent, malformed, not a UUID as the server
+-- writes it, or two claims that differ. It never fails, so that neither does a read by whom nobody knows.
+CREATE FUNCTION tidemark.caller_v1() RETURNS uuid
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v_claims text := nullif(current_setting('request.jwt.claims', true), '');
+    -- How older gateways hand over the same claim.
+    v_single text := nullif(current_setting('request.jwt.claim.sub', true), '');
+    v_subject text := v_single;
+BEGIN
+    IF v_claims IS NOT NULL THEN
+        IF NOT tidemark.is_json(v_claims) THEN
+            RETURN NULL;
+        END IF;
+        v_subject := v_claims::jsonb ->> 'sub';
+        IF v_single <> v_subject THEN
+            RETURN NULL;
+        END IF;
+    END IF;
+    IF v_subject ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+        RETURN v_subject::uuid;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+-- Whether the caller may act for a user. The service role and whoever may act as it act for everybody; anybody else only for the
 -- user named by the request's verified claims.
-CREATE FUNCTION tidemark.check_caller(p_user_id uuid) RETURNS void
+CREATE FUNCTION tidemark.may_act_for(p_user_id uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     v_role text := coalesce(nullif(current_setting('role', true), 'none'), session_user::text);
-    v_claims text := nullif(current_setting('request.jwt.claims', true), '');
+BEGIN
+    RETURN pg_has_role(v_role, 'service_role', 'MEMBER') OR pg_has_role(v_role, 'tidemark_owner', 'MEMBER')
+        OR coalesce(tidemark.caller_v1() = p_user_id, false);
+END
+$$;
+
+CREATE FUNCTION tidemark.check_caller(p_user_id uuid) RETURNS void
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF p_user_id IS NULL THEN
         RAISE EXCEPTION 'user_id is missing' USING ERRCODE = 'null_value_not_allowed';
     END IF;
-    IF pg_has_role(v_role, 'service_role', 'MEMBER') OR pg_has_role(v_role, 'tidemark_owner', 'MEMBER') THEN
-        RETURN;
+    IF NOT tidemark.may_act_for(p_user_id) THEN
+        RAISE EXCEPTION 'this role may save for its own user only'
+            USING ERRCODE = 'insufficient_privilege', HINT = 'request.jwt.claims must name the user as sub.';
     END IF;
-    IF v_claims IS NOT NULL AND tidemark.is_json(v_claims) AND v_claims::jsonb ->> 'sub' = p_user_id::text THEN
-        RETURN;
-    END IF;
-    RAISE EXCEPTION 'this role may save for its own user only'
-        USING ERRCODE = 'insufficient_privilege', HINT = 'request.jwt.claims must name the user as sub.';
 END
 $$;
 

@@ -86,7 +86,13 @@ TO tidemark_worker;
 GRANT EXECUTE ON FUNCTION
     public.save_workout_v1(uuid, jsonb),
     public.edit_workout_v1(uuid, uuid, jsonb),
-    public.delete_workout_v1(uuid, uuid)
+    public.delete_workout_v1(uuid, uuid),
+    public.wait_for_fresh_v1(uuid, integer),
+    -- Only within policies and views: authenticated cannot name anything in the schema tidemark.
+    tidemark.caller_v1(),
+    tidemark.calendar_at_v1(text, smallint, timestamptz),
+    tidemark.streak_at_v1(date, integer, date),
+    tidemark.stale_since_v1(uuid)
 TO authenticated, service_role;
 GRANT EXECUTE ON FUNCTION
     tidemark.schema_version_v1(),
@@ -102,8 +108,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
 TO service_role;
 GRANT SELECT ON
     public.user_exercise_stats, public.user_exercise_rep_maxes, public.user_exercise_stats_weekly,
-    public.user_muscle_stats_weekly, public.user_stats_summary
-TO service_role;
+    public.user_muscle_stats_weekly, public.user_stats_summary, public.user_stats_overview
+TO authenticated, service_role;
+GRANT SELECT (user_id, requested_generation, applied_generation, applied_at) ON public.user_stats_projection_state TO authenticated, service_role;
+GRANT SELECT (user_id, time_zone, week_start, e1rm_formula, display_unit) ON public.training_profiles TO authenticated;
 CREATE POLICY service_role_everything ON public.training_profiles TO service_role USING (true) WITH CHECK (true);
 CREATE POLICY service_role_everything ON public.exercises TO service_role USING (true) WITH CHECK (true);
 CREATE POLICY service_role_everything ON public.workouts TO service_role USING (true) WITH CHECK (true);

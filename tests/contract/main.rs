@@ -17,6 +17,7 @@ mod known_faults;
 mod marking;
 mod pausing;
 mod publishing;
+mod reading;
 mod rebuilding;
 mod resuming;
 mod round_trips;

@@ -111,6 +111,10 @@ async fn what_an_authenticated_user_can_call_takes_nothing_of_the_callers_for_it
     client.query_one("SELECT public.edit_workout_v1($1, $2, $3)", &[&user, &id, &workout()]).await.unwrap();
     let stored = "SELECT count(*) FROM public.workout_sets WHERE user_id = $1";
     assert_eq!(attack.pipeline.one(stored, &[&user]).await.get::<_, i64>(0), 1);
+    let overview = "SELECT streak_weeks::pg_catalog.int4 FROM public.user_stats_overview";
+    assert_eq!(client.query(overview, &[]).await.unwrap().len(), 1);
+    let wait = "SELECT outcome::pg_catalog.text FROM public.wait_for_fresh_v1($1, 0)";
+    assert_eq!(client.query_one(wait, &[&user]).await.unwrap().get::<_, String>(0), "timeout");
     client.query_one("SELECT public.delete_workout_v1($1, $2)", &[&user, &id]).await.unwrap();
     assert_eq!(attack.pipeline.one(stored, &[&user]).await.get::<_, i64>(0), 0);
     // Not a way to save for others either.

@@ -7,6 +7,7 @@ mod hijacking;
 mod hostile_values;
 mod locks;
 mod migrating_user;
+mod reading;
 mod refusal;
 mod roles;
 mod session_zones;

@@ -52,11 +52,17 @@ const WORKER_FUNCTIONS: &[&str] = &[
     "tidemark.schedule_fire_v1",
     "tidemark.schedule_refuse_v1",
 ];
-const USER_FUNCTIONS: &[&str] = &["public.save_workout_v1", "public.edit_workout_v1", "public.delete_workout_v1"];
+const USER_FUNCTIONS: &[&str] =
+    &["public.save_workout_v1", "public.edit_workout_v1", "public.delete_workout_v1", "public.wait_for_fresh_v1"];
 const SERVICE_FUNCTIONS: &[&str] = &[
     "public.save_workout_v1",
     "public.edit_workout_v1",
     "public.delete_workout_v1",
+    "public.wait_for_fresh_v1",
+    "tidemark.caller_v1",
+    "tidemark.calendar_at_v1",
+    "tidemark.streak_at_v1",
+    "tidemark.stale_since_v1",
     "tidemark.schema_version_v1",
     "public.stats_projection_worker_status_v1",
     "public.request_stats_refresh",
@@ -77,6 +83,7 @@ const PROJECTIONS: &[&str] = &[
     "public.user_exercise_stats_weekly",
     "public.user_muscle_stats_weekly",
     "public.user_stats_summary",
+    "public.user_stats_overview",
 ];
 
 async fn listed(admin: &Client, query: &str) -> Vec<(String, String)> {
@@ -97,11 +104,11 @@ async fn calls(admin: &Client) -> Vec<(String, String)> {
     listed(admin, query).await
 }
 
-/// Names of all tables and sequences of ours, and their kind.
+/// Names of all tables, views and sequences of ours, and their kind.
 async fn relations(admin: &Client) -> Vec<(String, String)> {
     let query = "SELECT format('%s.%s', relation.relnamespace::regnamespace, relation.relname), relation.relkind::text
         FROM pg_class AS relation
-        WHERE relation.relnamespace IN ('public'::regnamespace, 'tidemark'::regnamespace) AND relation.relkind IN ('r', 'p', 'S')
+        WHERE relation.relnamespace IN ('public'::regnamespace, 'tidemark'::regnamespace) AND relation.relkind IN ('r', 'p', 'v', 'm', 'S')
         ORDER BY 1";
     listed(admin, query).await
 }
@@ -115,8 +122,12 @@ fn attempts(relation: &str, kind: &str) -> Vec<(&'static str, String)> {
             ("write", format!("SELECT setval('{relation}', 1)")),
         ];
     }
+    let read = ("read", format!("SELECT * FROM {relation} LIMIT 0"));
+    if kind == "v" || kind == "m" {
+        return vec![read, ("own", format!("DROP VIEW {relation} CASCADE"))];
+    }
     vec![
-        ("read", format!("SELECT * FROM {relation} LIMIT 0")),
+        read,
         ("write", format!("INSERT INTO {relation} OVERRIDING SYSTEM VALUE SELECT (NULL::{relation}).* LIMIT 0")),
         ("write", format!("DELETE FROM {relation} WHERE false")),
         ("lock", format!("LOCK TABLE {relation} IN ACCESS EXCLUSIVE MODE")),
@@ -130,6 +141,8 @@ fn may(role: &str, relation: &str, right: &str) -> bool {
     let source = SOURCE.contains(&relation);
     match (role, right) {
         ("service_role", "read") => source || PROJECTIONS.contains(&relation),
+        // Rows of others stay out of sight: reading.rs.
+        ("authenticated", "read") => PROJECTIONS.contains(&relation),
         // UPDATE and DELETE bring the right to lock.
         ("service_role", "write" | "lock") => source,
         _ => false,

@@ -18,6 +18,13 @@ WITH role (place, name) AS (
     SELECT 4, 'function', routine.oid::regprocedure::text, routine.oid, ARRAY['execute']
     FROM pg_catalog.pg_proc AS routine
     WHERE routine.pronamespace IN ('public'::regnamespace, 'tidemark'::regnamespace)
+    UNION ALL
+    -- Columns that are granted by themselves: of their table the role has less.
+    SELECT 5, 'column', pg_catalog.format('%s.%s', relation.oid::regclass, attribute.attname), relation.oid,
+        ARRAY['select', 'insert', 'update', 'references']
+    FROM pg_catalog.pg_class AS relation
+    JOIN pg_catalog.pg_attribute AS attribute ON attribute.attrelid = relation.oid
+    WHERE relation.relnamespace IN ('public'::regnamespace, 'tidemark'::regnamespace) AND attribute.attacl IS NOT NULL
 ), granted AS (
     SELECT object.place, object.kind, object.name, role.place AS role_place, role.name AS role_name, held.rights
     FROM object
@@ -30,6 +37,8 @@ WITH role (place, name) AS (
             WHEN 'table' THEN pg_catalog.has_table_privilege(role.name, object.identity, wanted.name)
             WHEN 'sequence' THEN pg_catalog.has_sequence_privilege(role.name, object.identity, wanted.name)
             WHEN 'function' THEN pg_catalog.has_function_privilege(role.name, object.identity, wanted.name)
+            WHEN 'column' THEN pg_catalog.has_column_privilege(
+                role.name, object.identity, pg_catalog.substring(object.name, '[^.]+$'), wanted.name)
         END
     ) AS held
 )
