@@ -15,7 +15,8 @@ BEGIN
             ('service_role', 'NOLOGIN NOINHERIT'),
             ('tidemark_owner', 'NOLOGIN NOINHERIT'),
             -- Login without a password: it can be used only once somebody grants a way in (a password, rds_iam, a socket).
-            ('tidemark_worker', 'LOGIN NOINHERIT')
+            -- The limit leaves the application its connections whatever the functions do; the concurrency in template.yaml keeps below it.
+            ('tidemark_worker', 'LOGIN NOINHERIT CONNECTION LIMIT 40')
         ) AS wanted (name, options)
         WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = wanted.name)
     LOOP

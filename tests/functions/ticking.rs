@@ -55,6 +55,27 @@ async fn a_tick_with_nothing_to_do_is_answered_at_once_by_each_function() {
 }
 
 #[tokio::test]
+async fn the_first_tick_of_a_minute_writes_the_figures_for_cloudwatch_and_no_other_does() {
+    let pipeline = Pipeline::new().await;
+    save(&pipeline).await;
+    let claim = start("claim", &pipeline).await;
+    let minute = Timestamp::now().as_second() / 60 * 60 + 60;
+    let is_figures = |line: &str| line.contains("CloudWatchMetrics");
+    for (second, told) in [(1, 0), (0, 1), (59, 1)] {
+        let planned_at = Timestamp::from_second(minute + second).unwrap();
+        claim.invoke(json!({"planned_at": planned_at.to_string()}), LIMIT).await.unwrap();
+        if told > 0 {
+            claim.wait_for_log(LIMIT, is_figures).await.unwrap();
+        }
+        assert_eq!(claim.logs().iter().filter(|line| is_figures(line)).count(), told, "second {second}");
+    }
+    let line = claim.wait_for_log(LIMIT, is_figures).await.unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&figures["StaleUsers"], &figures["_aws"]["Timestamp"]), (&json!(1), &json!(minute * 1_000)), "{line}");
+    pipeline.check_invariants().await;
+}
+
+#[tokio::test]
 async fn a_tick_that_was_planned_too_long_ago_does_nothing_and_says_late() {
     let mut pipeline = Pipeline::new().await;
     let environments = Environments::start(&pipeline).await;

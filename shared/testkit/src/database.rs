@@ -165,6 +165,11 @@ async fn prepare_template(server: &SharedServer, template: &str) {
     run(&maintenance, "select format('create database %I template template0', $1::text)", &[&template]).await;
     let mut client = connect(server, SUPERUSER, template).await;
     tidemark_migrations::migrate(&mut client).await.expect("the migrations apply");
+    // A limit for one system; here as many share a role as tests run at once.
+    client
+        .batch_execute("ALTER ROLE tidemark_worker CONNECTION LIMIT -1")
+        .await
+        .expect("the superuser may change roles");
     drop(client);
     // No connections: a copy can only be made of a database that nobody uses.
     let statement = "select format('alter database %I with is_template true allow_connections false', $1::text)";
