@@ -341,31 +341,83 @@ BEGIN
 END
 $$;
 
--- Stores an import in one transaction. p_workouts: [{"id", "local_start", "duration_seconds"?, "title", "notes", "sets":
--- [{"position", "exercise", "kind", "weight"?, "unit", "reps"?, "duration_seconds"?, "distance_meters"?, "rpe"?,
--- "superset"?, "notes"}]}]. Local times are taken in p_time_zone. What is stored already stays as it is; returns the slots
--- that were new.
-CREATE FUNCTION tidemark.import_workouts_v1(p_user_id uuid, p_source text, p_time_zone text, p_workouts jsonb)
+-- Which of an import's workouts are stored with other sets. Notes are no part of it: they may be edited on either side without
+-- a figure changing. Fewer stored sets are a shorter export, unless the workout was edited here since.
+CREATE FUNCTION tidemark.different_imports(p_user_id uuid, p_workouts jsonb) RETURNS uuid[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(array_agg(DISTINCT workout.id), '{}')
+    FROM jsonb_to_recordset(p_workouts) AS workout (id uuid, sets jsonb)
+    JOIN public.workouts AS known ON known.user_id = p_user_id AND known.id = workout.id
+    CROSS JOIN LATERAL jsonb_to_recordset(workout.sets) AS entry (
+        position integer, exercise text, kind text, weight numeric, unit text, reps integer, duration_seconds bigint,
+        distance_meters numeric, rpe numeric, superset integer
+    )
+    LEFT JOIN public.workout_sets AS stored
+        ON stored.user_id = p_user_id AND stored.workout_id = workout.id AND stored.position = entry.position
+    LEFT JOIN public.exercises AS exercise ON exercise.user_id = p_user_id AND exercise.id = stored.exercise_id
+    WHERE CASE
+        WHEN stored.position IS NULL THEN known.updated_at <> known.created_at
+        ELSE (
+            exercise.name, stored.kind, stored.weight, stored.weight_unit, stored.reps, stored.duration_seconds,
+            stored.distance_meters, stored.rpe, stored.superset
+        ) IS DISTINCT FROM (
+            entry.exercise, entry.kind, entry.weight, entry.unit, entry.reps, entry.duration_seconds, entry.distance_meters,
+            entry.rpe, entry.superset
+        )
+    END
+$$;
+
+-- Stores an import in one transaction. p_workouts: [{"id", "local_start", "is_utc"?, "duration_seconds"?, "title", "notes",
+-- "sets": [{"position", "exercise", "kind", "weight"?, "unit", "reps"?, "duration_seconds"?, "distance_meters"?, "rpe"?,
+-- "superset"?, "notes"}]}]. Local times are taken in p_time_zone; with "is_utc" local_start is the instant in UTC.
+-- What is stored already stays as it is; sets that the document has after all the stored ones are added. A workout that was
+-- edited here, or whose sets are others now, is left alone, or with p_replace becomes what the document says.
+-- Returns the slots that were written, and without a position each workout that differs and was left alone.
+CREATE FUNCTION tidemark.import_workouts_v1(
+    p_user_id uuid, p_source text, p_time_zone text, p_workouts jsonb, p_replace boolean DEFAULT false
+)
 RETURNS TABLE (imported_workout_id uuid, imported_position integer)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v_now timestamptz := clock_timestamp();
+    v_different uuid[];
+    v_left_alone uuid[] := '{}';
 BEGIN
     PERFORM tidemark.check_caller(p_user_id);
     PERFORM tidemark.check_time_zone(p_time_zone);
+    v_different := tidemark.different_imports(p_user_id, p_workouts);
+    IF p_replace THEN
+        DELETE FROM public.workout_sets AS stored
+        WHERE stored.user_id = p_user_id AND stored.workout_id = ANY (v_different);
+    ELSE
+        v_left_alone := v_different;
+    END IF;
+    -- Only those that will have sets: an exercise that was renamed since would come back empty otherwise.
     PERFORM tidemark.hold_exercises(p_user_id, (
-        SELECT array_agg(DISTINCT entry.value ->> 'exercise')
-        FROM jsonb_array_elements(p_workouts) AS workout (value)
-        CROSS JOIN jsonb_array_elements(workout.value -> 'sets') AS entry (value)
+        SELECT array_agg(DISTINCT entry.exercise)
+        FROM jsonb_to_recordset(p_workouts) AS workout (id uuid, sets jsonb)
+        CROSS JOIN LATERAL jsonb_to_recordset(workout.sets) AS entry (position integer, exercise text)
+        WHERE workout.id <> ALL (v_left_alone)
+            AND NOT EXISTS (
+                SELECT FROM public.workout_sets AS stored
+                WHERE stored.user_id = p_user_id AND stored.workout_id = workout.id AND stored.position = entry.position
+            )
     ));
-    INSERT INTO public.workouts (
-        user_id, id, started_at, time_zone, local_date, local_time, duration_seconds, title, notes, source
+    INSERT INTO public.workouts AS stored (
+        user_id, id, started_at, time_zone, local_date, local_time, duration_seconds, title, notes, source, created_at, updated_at
     )
-    SELECT p_user_id, workout.id, (workout.local_start)::timestamp AT TIME ZONE p_time_zone, p_time_zone,
-        workout.local_start::timestamp::date, workout.local_start::timestamp::time, workout.duration_seconds,
-        coalesce(workout.title, ''), coalesce(workout.notes, ''), p_source
+    SELECT p_user_id, workout.id,
+        workout.local_start::timestamp AT TIME ZONE CASE WHEN workout.is_utc THEN 'UTC' ELSE p_time_zone END, p_time_zone,
+        -- As written, also where a clock was set forward over that time; what is left out follows from instant and zone.
+        CASE WHEN workout.is_utc THEN NULL ELSE workout.local_start::timestamp::date END,
+        CASE WHEN workout.is_utc THEN NULL ELSE workout.local_start::timestamp::time END,
+        workout.duration_seconds, coalesce(workout.title, ''), coalesce(workout.notes, ''), p_source, v_now, v_now
     FROM jsonb_to_recordset(p_workouts) AS workout (
-        id uuid, local_start text, duration_seconds bigint, title text, notes text
+        id uuid, local_start text, is_utc boolean, duration_seconds bigint, title text, notes text
     )
-    ON CONFLICT (user_id, id) DO NOTHING;
+    ON CONFLICT (user_id, id) DO UPDATE
+    SET title = excluded.title, notes = excluded.notes, duration_seconds = excluded.duration_seconds, updated_at = v_now
+    WHERE p_replace AND stored.id = ANY (v_different);
     RETURN QUERY
     INSERT INTO public.workout_sets (
         user_id, workout_id, position, exercise_id, kind, weight, weight_unit, reps, duration_seconds, distance_meters, rpe,
@@ -379,7 +431,9 @@ BEGIN
         distance_meters numeric, rpe numeric, superset integer, notes text
     )
     JOIN public.exercises AS exercise ON exercise.user_id = p_user_id AND exercise.name = entry.exercise
+    WHERE workout.id <> ALL (v_left_alone)
     ON CONFLICT (user_id, workout_id, position) DO NOTHING
     RETURNING workout_sets.workout_id, workout_sets.position;
+    RETURN QUERY SELECT different.id, NULL::integer FROM unnest(v_left_alone) AS different (id);
 END
 $$;

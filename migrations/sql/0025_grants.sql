@@ -98,7 +98,7 @@ GRANT EXECUTE ON FUNCTION
     tidemark.schema_version_v1(),
     public.stats_projection_worker_status_v1(),
     public.request_stats_refresh(uuid[], boolean),
-    tidemark.import_workouts_v1(uuid, text, text, jsonb),
+    tidemark.import_workouts_v1(uuid, text, text, jsonb, boolean),
     public.enqueue_job(integer, jsonb, text, integer, double precision, integer, text),
     tidemark.jobs_enqueue_v1(integer[], jsonb[], text[], integer[], double precision[], integer[], text[])
 TO service_role;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use tidemark_importers::storing::{self, Account};
+use tidemark_importers::storing::{self, Account, StoreOptions};
 use tidemark_importers::{ParseOptions, parse};
 use tidemark_tests::Pipeline;
 use tokio_postgres::types::Json;
@@ -48,9 +48,14 @@ impl Lifter {
 
     /// Stores an export as the command line does.
     pub(crate) async fn import(&self, bytes: &[u8], zone: Option<&str>) -> Account {
+        self.import_as(bytes, StoreOptions { zone, replace: false }).await
+    }
+
+    /// The same with every option.
+    pub(crate) async fn import_as(&self, bytes: &[u8], options: StoreOptions<'_>) -> Account {
         let import = parse(bytes, &ParseOptions::default()).unwrap();
         let mut client = self.pipeline.database.admin().await;
-        storing::store(&mut client, self.user, &import, zone, |_sets| {}).await.unwrap()
+        storing::store(&mut client, self.user, &import, options, |_sets| {}).await.unwrap()
     }
 
     /// Refreshes through the real functions, then checks that nothing stays stale, that what is published is exactly what a

@@ -1,5 +1,6 @@
 //! A newcomer's folder, and the command line run in it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -79,7 +80,7 @@ impl Folder {
         path.display().to_string()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(&self.binary);
         command.current_dir(self.path()).args(arguments).env_remove("DATABASE_URL").env_remove("RUST_LOG");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -87,12 +88,12 @@ impl Folder {
     }
 
     /// Runs `tidemark` with these arguments to its end.
-    pub(crate) async fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) async fn run(&self, arguments: &[impl AsRef<OsStr>]) -> Ran {
         self.run_with(&[], arguments).await
     }
 
     /// As [`Folder::run`], with these variables in the environment.
-    pub(crate) async fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+    pub(crate) async fn run_with(&self, variables: &[(&str, &str)], arguments: &[impl AsRef<OsStr>]) -> Ran {
         let mut command = self.command(arguments);
         command.envs(variables.iter().copied());
         let output = tokio::time::timeout(LIMIT, command.output()).await.expect("it ends").unwrap();

@@ -2,6 +2,7 @@
 
 mod backlog;
 mod idle_tick;
+mod import;
 mod jobs;
 mod latency;
 mod publish;
@@ -89,7 +90,8 @@ pub(crate) struct Laboratory {
 
 impl Laboratory {
     /// The goals that can be measured, by the names of docs/PERFORMANCE.md.
-    pub(crate) const GOALS: &'static [&'static str] = &["P1", "P2", "P3", "P4", "P5", "P7", "P8", "P9", "P10", "P11"];
+    pub(crate) const GOALS: &'static [&'static str] =
+        &["P1", "P2", "P3", "P4", "P5", "P7", "P8", "P9", "P10", "P11", "import"];
 
     /// Measures as much as `scale` says.
     pub(crate) fn new(scale: Scale) -> Self {
@@ -109,6 +111,7 @@ impl Laboratory {
             "P7" => latency::measure(&database, self.scale).await,
             "P8" | "P9" => publish::measure(&database, self.scale, id).await,
             "P10" => backlog::measure(&database, self.scale).await,
+            "import" => import::measure(&database, self.scale).await,
             _ => status_document::measure(&database, self.scale).await,
         }
     }

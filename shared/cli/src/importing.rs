@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tidemark_importers::storing::{self, Account};
+use tidemark_importers::storing::{self, Account, StoreOptions};
 use tidemark_importers::{FILE_BYTES_MAX, Import, ImportError, ParseOptions};
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
@@ -69,21 +69,21 @@ fn unknown_zone(zone: &str) -> anyhow::Error {
     .into()
 }
 
-/// Stores the import for `user`; local times are taken in `zone`, else in the zone of the user's profile, else in UTC.
+/// Stores the import for `user`.
 pub(crate) async fn store(
     client: &mut Client,
     user: Uuid,
     import: &Import,
-    zone: Option<&str>,
+    options: StoreOptions<'_>,
 ) -> anyhow::Result<Account> {
-    let bar = progress(import.rows);
-    let account = storing::store(client, user, import, zone, |sets| bar.inc(sets)).await.map_err(explain)?;
+    let bar = progress(import.workouts.iter().map(|workout| workout.sets.len() as u64).sum());
+    let account = storing::store(client, user, import, options, |sets| bar.inc(sets)).await.map_err(explain)?;
     bar.finish_and_clear();
     Ok(account)
 }
 
-fn progress(rows: u64) -> ProgressBar {
+fn progress(sets: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("importing {bar:40} {pos}/{len} sets {per_sec}")
         .unwrap_or_else(|_template| ProgressStyle::default_bar());
-    ProgressBar::new(rows).with_style(style)
+    ProgressBar::new(sets).with_style(style)
 }

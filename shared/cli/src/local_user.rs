@@ -1,6 +1,7 @@
 //! The users of `tidemark local`: one per imported file.
 
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rust_decimal::Decimal;
@@ -36,20 +37,22 @@ impl LocalUser {
     ///
     /// A file without a user is given one of its own, by where it lies as seen from `home`, the folder that keeps the
     /// database; by its whole path where that is elsewhere. So files of one name in two folders are two users.
-    pub(crate) fn parse(text: &str, home: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn parse(text: &OsStr, home: Option<&Path>) -> anyhow::Result<Self> {
+        let bytes = text.as_bytes();
+        // A name may hold any bytes; those of a user are plain.
         if !Path::new(text).exists()
-            && let Some((file, id)) = text.rsplit_once('=')
+            && let Some(at) = bytes.iter().rposition(|&byte| byte == b'=')
         {
-            if file.is_empty() {
+            if at == 0 {
                 return Err(no_file(text));
             }
-            let id = id.parse().map_err(|_invalid| {
+            let id = std::str::from_utf8(&bytes[at + 1..]).ok().and_then(|id| id.parse().ok()).ok_or_else(|| {
                 Failure::usage(
-                    format!("the user after the last '=' of --import {text} is no UUID"),
+                    format!("the user after the last '=' of --import {} is no UUID", text.display()),
                     "give FILE=USER_UUID, or FILE alone",
                 )
             })?;
-            return Ok(Self { id, file: PathBuf::from(file) });
+            return Ok(Self { id, file: PathBuf::from(OsStr::from_bytes(&bytes[..at])) });
         }
         if text.is_empty() {
             return Err(no_file(text));
@@ -66,8 +69,8 @@ fn listed<'a>(names: impl Iterator<Item = &'a OsStr>) -> String {
     names.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(", ")
 }
 
-fn no_file(text: &str) -> anyhow::Error {
-    Failure::usage(format!("--import '{text}' names no file"), "give FILE=USER_UUID, or FILE alone").into()
+fn no_file(text: &OsStr) -> anyhow::Error {
+    Failure::usage(format!("--import '{}' names no file", text.display()), "give FILE=USER_UUID, or FILE alone").into()
 }
 
 /// What is published of one user. Volumes are kilograms, as logged.

@@ -12,6 +12,10 @@ use crate::{
 pub(crate) enum Column {
     Start,
     End,
+    /// The time of day, where the date stands in a column of its own.
+    Time,
+    /// What tells workouts of one day apart.
+    WorkoutNumber,
     Title,
     WorkoutDuration,
     WorkoutNotes,
@@ -20,10 +24,24 @@ pub(crate) enum Column {
     Category,
     SetOrder,
     SetKind,
+    /// Whether the set is a warm-up: yes or no.
+    Warmup,
+    /// Whether the set was planned and never done: yes or no.
+    LeftOut,
     Superset,
     Weight,
     WeightUnit,
+    /// The weight of one of several sets of the row.
+    SetWeight,
     Reps,
+    /// The repetitions of one of several sets of the row.
+    SetReps,
+    /// A summary of the row's sets, which tells those that were left out.
+    SetsDone,
+    /// Repetitions or a time, told by the word after the number.
+    RepsOrTime,
+    /// A weight or a distance, told by the unit after the number.
+    WeightOrDistance,
     Distance,
     DistanceUnit,
     Seconds,
@@ -39,6 +57,8 @@ impl Column {
         Some(match word {
             "start" => Self::Start,
             "end" => Self::End,
+            "time" => Self::Time,
+            "workout_number" => Self::WorkoutNumber,
             "title" => Self::Title,
             "workout_duration" => Self::WorkoutDuration,
             "workout_notes" => Self::WorkoutNotes,
@@ -46,10 +66,17 @@ impl Column {
             "category" => Self::Category,
             "set_order" => Self::SetOrder,
             "set_kind" => Self::SetKind,
+            "warmup" => Self::Warmup,
+            "left_out" => Self::LeftOut,
             "superset" => Self::Superset,
             "weight" => Self::Weight,
             "weight_unit" => Self::WeightUnit,
+            "set_weight" => Self::SetWeight,
             "reps" => Self::Reps,
+            "set_reps" => Self::SetReps,
+            "sets_done" => Self::SetsDone,
+            "reps_or_time" => Self::RepsOrTime,
+            "weight_or_distance" => Self::WeightOrDistance,
             "distance" => Self::Distance,
             "distance_unit" => Self::DistanceUnit,
             "seconds" => Self::Seconds,
@@ -81,6 +108,7 @@ pub(crate) enum Stated {
     Kilometers,
     Miles,
     Seconds,
+    Hours,
 }
 
 impl Stated {
@@ -94,22 +122,44 @@ impl Stated {
             "km" => Self::Kilometers,
             "mi" => Self::Miles,
             "s" => Self::Seconds,
+            "h" => Self::Hours,
             _ => return None,
         })
     }
 }
 
-/// What a name of a column means, by format and folded name.
+/// What a name of a column means, by format and folded name, in which `#` stands for a number.
 static NAMES: LazyLock<HashMap<(Format, String), (Column, Stated)>> = LazyLock::new(|| {
     let entry = |HeaderName { format, column, stated, name }| ((format, folded(&name)), (column, stated));
     header_names().map(entry).collect()
 });
+
+/// What a name means in a format, and the number in it.
+fn meaning_of(format: Format, name: &str) -> Option<(Column, Stated, Option<u32>)> {
+    let name = folded(name);
+    let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
+    let start = name.find(|character: char| character.is_ascii_digit()).unwrap_or(name.len());
+    let end = start + digits(&name[start..]);
+    let number = name[start..end].parse().ok();
+    if let Some(&(column, stated)) = NAMES.get(&(format, name.clone())) {
+        return Some((column, stated, None));
+    }
+    let pattern = format!("{}#{}", &name[..start], &name[end..]);
+    NAMES.get(&(format, pattern)).filter(|_| number.is_some()).map(|&(column, stated)| (column, stated, number))
+}
+
+/// The first name in the table of what a column holds in a format, for messages.
+pub(crate) fn usual_name(format: Format, column: Column) -> Option<String> {
+    header_names().find(|entry| entry.format == format && entry.column == column).map(|entry| entry.name)
+}
 
 /// One column of a file: what it holds, in which unit, and its name in the header.
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) column: Column,
     pub(crate) stated: Stated,
+    /// Which of several sets of a row it belongs to.
+    pub(crate) number: Option<u32>,
     pub(crate) name: String,
 }
 
@@ -122,8 +172,8 @@ pub(crate) struct Layout {
 /// Why a header is not one of a format.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch {
-    /// A required column is missing: it is another format.
-    OtherFormat,
+    /// These of the required columns are missing: it is another format.
+    OtherFormat(Vec<Column>),
     /// All required columns are there, and this one is not known.
     Unknown(usize),
     /// This column means what an earlier one means.
@@ -133,25 +183,26 @@ pub(crate) enum Mismatch {
 impl Layout {
     /// Finds each name of the header in the table of a format. A weight or a distance may have a column for each unit.
     pub(crate) fn of(header: &[&str], format: Format, required: &[Column]) -> Result<Self, Mismatch> {
-        let found: Vec<_> = header.iter().map(|name| NAMES.get(&(format, folded(name))).copied()).collect();
-        let has = |column| found.iter().flatten().any(|&(other, _)| other == column);
-        if !required.iter().all(|&column| has(column)) {
-            return Err(Mismatch::OtherFormat);
+        let found: Vec<_> = header.iter().map(|name| meaning_of(format, name)).collect();
+        let has = |column| found.iter().flatten().any(|&(other, ..)| other == column);
+        let missing: Vec<Column> = required.iter().copied().filter(|&column| !has(column)).collect();
+        if !missing.is_empty() {
+            return Err(Mismatch::OtherFormat(missing));
         }
         let mut fields: Vec<Field> = Vec::new();
         for (index, (meaning, name)) in found.iter().zip(header).enumerate() {
-            let &(column, stated) = meaning.as_ref().ok_or(Mismatch::Unknown(index))?;
+            let (column, stated, number) = meaning.ok_or(Mismatch::Unknown(index))?;
             let same = |field: &Field| {
-                let has_a_column_per_unit = matches!(column, Column::Weight | Column::Distance)
+                let has_a_column_per_unit = matches!(column, Column::Weight | Column::SetWeight | Column::Distance)
                     && field.stated != stated
                     && field.stated != Stated::Nothing
                     && stated != Stated::Nothing;
-                field.column == column && !has_a_column_per_unit
+                field.column == column && field.number == number && !has_a_column_per_unit
             };
             if !column.is_left_out() && fields.iter().any(same) {
                 return Err(Mismatch::Repeated(index));
             }
-            fields.push(Field { column, stated, name: name.trim().to_owned() });
+            fields.push(Field { column, stated, number, name: name.trim().to_owned() });
         }
         Ok(Self { fields })
     }
@@ -159,6 +210,15 @@ impl Layout {
     /// Where the column stands, if the file has it.
     pub(crate) fn index(&self, column: Column) -> Option<usize> {
         self.fields.iter().position(|field| field.column == column)
+    }
+
+    /// The numbers of the sets that a row holds side by side, in their order.
+    pub(crate) fn set_numbers(&self) -> Vec<u32> {
+        let of_sets = self.fields.iter().filter(|field| matches!(field.column, Column::SetReps | Column::SetWeight));
+        let mut numbers: Vec<u32> = of_sets.filter_map(|field| field.number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
     }
 }
 
@@ -179,10 +239,22 @@ mod tests {
 
     #[test]
     fn an_unknown_or_repeated_column_is_told_apart_from_another_format() {
-        assert_eq!(layout(&["Weight (kg)"]).err(), Some(Mismatch::OtherFormat));
+        assert_eq!(layout(&["Weight (kg)"]).err(), Some(Mismatch::OtherFormat(vec![Column::Start])));
         assert_eq!(layout(&["Date", "Mood"]).err(), Some(Mismatch::Unknown(1)));
         assert_eq!(layout(&["Date", "Weight (kg)", "Weight (kgs)"]).err(), Some(Mismatch::Repeated(2)));
         assert_eq!(layout(&["Date", "Weight", "Weight (kg)"]).err(), Some(Mismatch::Repeated(2)));
         assert!(layout(&["Date", "Weight (kg)", "Weight (lbs)"]).is_ok());
+    }
+
+    #[test]
+    fn a_number_in_a_name_tells_which_set_it_is_of() {
+        let header = ["Date (yyyy/mm/dd)", "Exercise", "Set 2 (Reps)", " Set 2 (KG)", "Set 2 (LB)", "Set 10 (Reps)"];
+        let layout = Layout::of(&header, Format::StrongLifts, &[Column::Start]).expect("the header is known");
+        assert_eq!(layout.set_numbers(), [2, 10]);
+        assert_eq!(layout.fields[3].number, Some(2));
+        let twice = Layout::of(&["Date", "Set 2 (Reps)", "Set 2 (Reps)"], Format::StrongLifts, &[Column::Start]);
+        assert_eq!(twice.err(), Some(Mismatch::Repeated(2)));
+        let huge = Layout::of(&["Date", "Set 99999999999 (Reps)"], Format::StrongLifts, &[Column::Start]);
+        assert_eq!(huge.err(), Some(Mismatch::Unknown(1)));
     }
 }

@@ -24,17 +24,21 @@ pub(crate) enum Unit {
     Mile,
     Yard,
     Foot,
+    Centimeter,
+    Inch,
 }
 
 impl Unit {
     /// The unit by the word an application writes for it.
     pub(crate) fn of(word: &str) -> Option<Self> {
-        use Meaning::{Foot, Kilometer, Meter, Mile, Yard};
-        Some(match meaning(word, &[Meter, Kilometer, Mile, Yard, Foot])? {
+        use Meaning::{Centimeter, Foot, Inch, Kilometer, Meter, Mile, Yard};
+        Some(match meaning(word, &[Meter, Kilometer, Mile, Yard, Foot, Centimeter, Inch])? {
             Kilometer => Self::Kilometer,
             Mile => Self::Mile,
             Yard => Self::Yard,
             Foot => Self::Foot,
+            Centimeter => Self::Centimeter,
+            Inch => Self::Inch,
             _ => Self::Meter,
         })
     }
@@ -47,6 +51,8 @@ impl Unit {
             Self::Mile => Decimal::new(1_609_344, 3),
             Self::Yard => Decimal::new(9_144, 4),
             Self::Foot => Decimal::new(3_048, 4),
+            Self::Centimeter => Decimal::new(1, 2),
+            Self::Inch => Decimal::new(254, 4),
         };
         let too_far = CellProblem::OutOfRange { min: 0, max: METERS_MAX };
         let meters = number.checked_mul(unit).ok_or(too_far)?;

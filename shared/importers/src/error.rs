@@ -21,8 +21,18 @@ pub enum ImportError {
     /// There is no header line.
     #[error("the file is empty; export it again")]
     Empty,
-    /// The bytes are no UTF-8.
-    #[error("line {line}: the text is not UTF-8; save the file as CSV UTF-8, or export it again")]
+    /// A file that is no text, or text of another kind.
+    #[error("this is {seen} and no CSV file; {instead}")]
+    NotCsv {
+        /// What the first bytes say it is.
+        seen: &'static str,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// The bytes are neither UTF-8 nor UTF-16.
+    #[error(
+        "line {line}: the text is not UTF-8, and no UTF-16 either; perhaps it was saved as Windows-1252 or Latin-1: save it as CSV UTF-8, or export it again"
+    )]
     Encoding {
         /// Physical line of the first bad byte.
         line: u64,
@@ -58,6 +68,19 @@ pub enum ImportError {
     UnknownFormat {
         /// The header as seen, shortened to 200 characters.
         header: String,
+    },
+    /// The header has most columns of a format and lacks some.
+    #[error(
+        "the header \"{header}\" is nearest to {format} and lacks {columns}; known formats are {}; export the file again as it is",
+        Format::known()
+    )]
+    ColumnMissing {
+        /// The nearest format.
+        format: Format,
+        /// The header as seen, shortened to 200 characters.
+        header: String,
+        /// The usual names of what is missing.
+        columns: String,
     },
     /// The format is known and one of its columns is not.
     #[error(
@@ -136,6 +159,10 @@ pub enum CellProblem {
     },
     /// No date of the format, or a day that does not exist.
     NotADate,
+    /// A date of which nothing in the file tells whether day or month comes first.
+    AmbiguousDate,
+    /// Neither yes nor no in a known language.
+    NotYesOrNo,
     /// The year is not one in which a workout can have been logged.
     YearOutOfRange,
     /// The month is in a language without an entry in the table.
@@ -177,6 +204,10 @@ impl fmt::Display for CellProblem {
             Self::NotADate => {
                 formatter.write_str("this is not a date that exists; correct it, or export the file again")
             }
+            Self::AmbiguousDate => formatter.write_str(
+                "whether the day or the month comes first cannot be told from any date of the file; export a longer period, or write dates like 2025-01-31",
+            ),
+            Self::NotYesOrNo => formatter.write_str("this is neither yes nor no; correct it, or leave the cell blank"),
             Self::YearOutOfRange => {
                 formatter.write_str("the year must be between 1900 and 2199; correct it in the file")
             }

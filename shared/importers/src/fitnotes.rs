@@ -4,10 +4,10 @@ use tidemark_stats::SetKind;
 
 use crate::{
     Format, ImportError, ImportedSet, ParseOptions,
-    assembly::{Reading, SetRow},
+    assembly::{Reading, WorkoutRow},
     column::Column,
     duration,
-    format::Reader,
+    format::{Grouping, Reader},
     row::Row,
     timestamp,
 };
@@ -17,19 +17,16 @@ pub(crate) const READER: Reader = Reader {
     required: &[Column::Start, Column::Exercise, Column::Category, Column::Weight, Column::Reps],
     read,
     fits: None,
+    grouping: Grouping::Start,
 };
 
 fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, ImportError> {
     let start = row.start(|cell| timestamp::numeric_date(cell).map(|date| date.at(0, 0, 0, 0)))?;
     let seconds = row.read(Column::Seconds, duration::with_colons)?;
     let (weight, has_unstated_unit) = row.weight(options)?;
-    Ok(Reading::Set(Box::new(SetRow {
-        start,
-        title: "",
-        workout_duration_seconds: None,
-        workout_notes: "",
+    Ok(Reading::Sets(Box::new(WorkoutRow {
         has_unstated_unit,
-        set: ImportedSet {
+        sets: vec![ImportedSet {
             line: row.line,
             position: 0,
             exercise: row.exercise()?,
@@ -42,6 +39,7 @@ fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, 
             rpe: None,
             superset: None,
             notes: row.notes(Column::SetNotes)?.to_owned(),
-        },
+        }],
+        ..WorkoutRow::of(start)
     })))
 }

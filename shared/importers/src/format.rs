@@ -7,10 +7,10 @@ use serde::{Serialize, Serializer};
 use crate::{
     ImportError, ParseOptions,
     assembly::Reading,
-    column::{Column, Layout, Mismatch},
-    fitnotes, hevy,
+    column::{Column, Layout, Mismatch, usual_name},
+    fitbod, fitnotes, gymbook, hevy,
     row::Row,
-    strong,
+    strong, stronglifts,
 };
 
 /// An export format. Serialised and shown as the name of its application.
@@ -23,16 +23,25 @@ pub enum Format {
     Hevy,
     /// FitNotes: with the unit in a column of its own, in the name of the weight column, or with a column for each unit.
     FitNotes,
+    /// StrongLifts: one exercise in a row, its sets side by side.
+    StrongLifts,
+    /// Fitbod: times are instants, with their offset.
+    Fitbod,
+    /// GymBook: dates as the phone's region writes them, units beside the numbers.
+    GymBook,
 }
 
 impl Format {
-    /// The source part of an imported workout's identity: `strong`, `hevy`, `fitnotes`.
+    /// The source part of an imported workout's identity: the name of the application in lower case.
     #[must_use]
     pub fn source(self) -> &'static str {
         match self {
             Self::Strong => "strong",
             Self::Hevy => "hevy",
             Self::FitNotes => "fitnotes",
+            Self::StrongLifts => "stronglifts",
+            Self::Fitbod => "fitbod",
+            Self::GymBook => "gymbook",
         }
     }
 
@@ -53,6 +62,9 @@ impl fmt::Display for Format {
             Self::Strong => "Strong",
             Self::Hevy => "Hevy",
             Self::FitNotes => "FitNotes",
+            Self::StrongLifts => "StrongLifts",
+            Self::Fitbod => "Fitbod",
+            Self::GymBook => "GymBook",
         })
     }
 }
@@ -72,9 +84,21 @@ pub(crate) struct Reader {
     pub(crate) read: for<'row> fn(&Row<'row>, &ParseOptions) -> Result<Reading<'row>, ImportError>,
     /// Whether a cell is what its column holds, for formats that write text with commas without quotes.
     pub(crate) fits: Option<fn(Column, &str) -> bool>,
+    /// What rows of one workout have in common, beside its title.
+    pub(crate) grouping: Grouping,
 }
 
-const READERS: &[&Reader] = &[&strong::READER, &hevy::READER, &fitnotes::READER];
+/// What rows of one workout have in common, beside its title.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grouping {
+    /// The start of the workout.
+    Start,
+    /// The day: each row has the time of its set, and the first is the start.
+    Day,
+}
+
+const READERS: &[&Reader] =
+    &[&strong::READER, &hevy::READER, &fitnotes::READER, &stronglifts::READER, &fitbod::READER, &gymbook::READER];
 
 /// Delimiters an export may be written with.
 const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
@@ -96,13 +120,19 @@ pub(crate) fn recognise(text: &str) -> Result<Recognised, ImportError> {
         return Err(ImportError::Empty);
     }
     let first = &text.as_bytes()[..text.len().min(HEADER_BYTES_MAX)];
+    let mut closest: Option<(&Reader, Vec<Column>)> = None;
     for delimiter in DELIMITERS {
         let header = header_names(first, delimiter);
         let names: Vec<&str> = header.iter().map(String::as_str).collect();
         for &reader in READERS {
             match Layout::of(&names, reader.format, reader.required) {
                 Ok(layout) => return Ok(Recognised { reader, layout, delimiter }),
-                Err(Mismatch::OtherFormat) => {}
+                Err(Mismatch::OtherFormat(missing)) => {
+                    let is_close = missing.len() * 2 < reader.required.len();
+                    if is_close && closest.as_ref().is_none_or(|(_, other)| missing.len() < other.len()) {
+                        closest = Some((reader, missing));
+                    }
+                }
                 Err(Mismatch::Unknown(index)) => {
                     let column = shown(names[index], 60);
                     return Err(ImportError::UnknownColumn { format: reader.format, column });
@@ -114,7 +144,14 @@ pub(crate) fn recognise(text: &str) -> Result<Recognised, ImportError> {
             }
         }
     }
-    Err(ImportError::UnknownFormat { header: shown(text.lines().next().unwrap_or_default(), 200) })
+    let header = shown(text.lines().next().unwrap_or_default(), 200);
+    Err(match closest {
+        Some((reader, missing)) => {
+            let names = missing.iter().filter_map(|&column| usual_name(reader.format, column));
+            ImportError::ColumnMissing { format: reader.format, header, columns: names.collect::<Vec<_>>().join(", ") }
+        }
+        None => ImportError::UnknownFormat { header },
+    })
 }
 
 fn header_names(first: &[u8], delimiter: u8) -> Vec<String> {

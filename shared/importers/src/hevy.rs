@@ -5,9 +5,9 @@ use tidemark_stats::SetKind;
 
 use crate::{
     CellProblem, Format, ImportError, ImportedSet, ParseOptions,
-    assembly::{Reading, SetRow},
+    assembly::{Reading, WorkoutRow},
     column::Column,
-    format::Reader,
+    format::{Grouping, Reader},
     number,
     row::{DURATION_SECONDS_MAX, Row},
     timestamp,
@@ -18,21 +18,21 @@ pub(crate) const READER: Reader = Reader {
     required: &[Column::Title, Column::Start, Column::Exercise, Column::SetKind, Column::Weight, Column::Reps],
     read,
     fits: None,
+    grouping: Grouping::Start,
 };
 
 /// Largest number of a superset that is accepted; Hevy counts them from 0 in each workout.
 const SUPERSET_MAX: i64 = 1_000_000;
 
 fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, ImportError> {
-    let start = row.start(timestamp::with_month_name)?;
+    let start = row.start(timestamp::local)?;
     let (weight, has_unstated_unit) = row.weight(options)?;
-    Ok(Reading::Set(Box::new(SetRow {
-        start,
+    Ok(Reading::Sets(Box::new(WorkoutRow {
         title: row.title()?,
         has_unstated_unit,
         workout_duration_seconds: duration_seconds(row, start)?,
         workout_notes: row.notes(Column::WorkoutNotes)?,
-        set: ImportedSet {
+        sets: vec![ImportedSet {
             line: row.line,
             position: 0,
             exercise: row.exercise()?,
@@ -44,7 +44,8 @@ fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, 
             rpe: row.rpe()?,
             superset: row.read(Column::Superset, |cell| number::whole(cell, 0, SUPERSET_MAX))?,
             notes: row.notes(Column::SetNotes)?.to_owned(),
-        },
+        }],
+        ..WorkoutRow::of(start)
     })))
 }
 
@@ -54,7 +55,7 @@ fn duration_seconds(row: &Row<'_>, start: DateTime) -> Result<Option<i64>, Impor
     if row.text(Column::End).is_empty() {
         return Ok(None);
     }
-    let end = row.read(Column::End, timestamp::with_month_name)?;
+    let end = row.read(Column::End, timestamp::local)?;
     let seconds = end.duration_since(start).as_secs();
     // What a saved workout may last; two dates that are further apart are a slip of one of them.
     Ok((0..=DURATION_SECONDS_MAX).contains(&seconds).then_some(seconds))

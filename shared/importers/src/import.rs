@@ -9,11 +9,13 @@ use crate::{
     assembly::{Assembly, Reading},
     column::{Column, Layout},
     data::folded,
-    format::{Recognised, recognise},
+    format::{Grouping, Recognised, recognise},
     quoting,
     row::Row,
     table::Table,
-    text, unquoted_commas,
+    text,
+    timestamp::DateOrder,
+    unquoted_commas,
 };
 
 /// What the file itself does not say.
@@ -30,7 +32,7 @@ impl ParseOptions {
     }
 }
 
-/// Everything in one exported file. Its sets and its skipped rows together are its data rows.
+/// Everything in one exported file. The rows of its sets and its skipped rows together are its data rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
     /// Which application exported the file.
@@ -51,10 +53,13 @@ pub struct Import {
 /// its notes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedWorkout {
-    /// The application: `strong`, `hevy` or `fitnotes`.
+    /// The application: `strong`, `hevy`, `fitnotes`, `stronglifts`, `fitbod` or `gymbook`.
     pub source: &'static str,
-    /// Start as written in the file, a local time. Midnight for FitNotes, which knows dates only.
+    /// Start as written in the file, a local time; midnight where the file knows dates only. The time in UTC where
+    /// [`Self::is_utc`].
     pub local_start: DateTime,
+    /// Whether the file states instants, so that the local time follows from the zone in which it is stored.
+    pub is_utc: bool,
     /// 0 for the first title with this start in the file, 1 for the second, and so on.
     pub slot: u32,
     /// Length in seconds, if the file states it and the end is not before the start.
@@ -70,7 +75,7 @@ pub struct ImportedWorkout {
 /// One set of a workout.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedSet {
-    /// Physical line of the file where the row starts.
+    /// Physical line of the file where the row starts; one row of StrongLifts holds several sets.
     pub line: u64,
     /// Place within the workout, from 0; part of the identity of the set.
     pub position: u32,
@@ -113,16 +118,21 @@ fn repeated_header(record: &csv::StringRecord, layout: &Layout) -> Option<bool> 
 /// [`ImportError`] if the file is of no known format or anything in it cannot be read; nothing of it is imported then.
 pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Import, ImportError> {
     let text = text::decode(bytes)?;
+    let text = text.as_ref();
     let Recognised { reader, layout, delimiter } = recognise(text)?;
     quoting::check(text, delimiter)?;
 
+    let order = match reader.grouping {
+        Grouping::Day => date_order(text, delimiter, &layout)?,
+        Grouping::Start => DateOrder::Unknown,
+    };
     let mut table = Table::open(text, delimiter);
-    let mut assembly = Assembly::new(reader.format);
+    let mut assembly = Assembly::new(reader);
     let mut record = csv::StringRecord::new();
     let expected = layout.fields.len();
     let columns: Vec<Column> = layout.fields.iter().map(|field| field.column).collect();
     while let Some(line) = table.next_row(&mut record)? {
-        if (Row { line, layout: &layout, cells: &record }).is_blank() {
+        if (Row { line, layout: &layout, order, cells: &record }).is_blank() {
             assembly.skip(line, SkipReason::BlankRow);
             continue;
         }
@@ -140,10 +150,22 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Import, ImportError
             let found = record.len();
             record = mended.ok_or(ImportError::ColumnCount { line, expected, found })?;
         }
-        match (reader.read)(&Row { line, layout: &layout, cells: &record }, options)? {
+        match (reader.read)(&Row { line, layout: &layout, order, cells: &record }, options)? {
             Reading::Skip(reason) => assembly.skip(line, reason),
-            Reading::Set(row) => assembly.add(*row)?,
+            Reading::Sets(row) => assembly.add(line, *row)?,
         }
     }
     Ok(assembly.finish(options))
+}
+
+/// Whether days stand before months in the dates of the whole file.
+fn date_order(text: &str, delimiter: u8, layout: &Layout) -> Result<DateOrder, ImportError> {
+    let mut order = DateOrder::Unknown;
+    let Some(start) = layout.index(Column::Start) else { return Ok(order) };
+    let mut table = Table::open(text, delimiter);
+    let mut record = csv::StringRecord::new();
+    while order == DateOrder::Unknown && table.next_row(&mut record)?.is_some() {
+        order = order.learn(record.get(start).unwrap_or_default());
+    }
+    Ok(order)
 }

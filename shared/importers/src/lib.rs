@@ -5,13 +5,13 @@
 //!
 //! # What holds for every file
 //!
-//! - **Every row is accounted for**: imported sets + skipped rows = data rows. A skipped row has a line and a reason.
+//! - **Every row is accounted for**: rows of imported sets + skipped rows = data rows. A skipped row has a line and a reason.
 //! - **All or nothing**: one bad cell refuses the whole file. The error names the line, the column and what to do, and
 //!   never repeats the cell, which may be private.
 //! - **The content decides**: a file is recognised by its header, never by its name. A column that is not known refuses
 //!   the file, because what it holds would otherwise be lost without a word.
 //! - **As written**: a blank weight is unknown, a weight of 0 is 0; weights keep the unit they were typed in; times are
-//!   local times and never moved into a zone.
+//!   local times and never moved into a zone, unless the file states their offset.
 //! - **Importing twice adds nothing**: a workout is identified by source, local start and slot
 //!   ([`ImportedWorkout`]), a set by its position in the workout; neither depends on notes.
 //!
@@ -23,8 +23,9 @@
 //! | `text.rs`, `quoting.rs`, `table.rs` | bytes to rows: encoding, quotes, delimiter, physical lines |
 //! | `format.rs`, `column.rs` | which export it is and which column holds what |
 //! | `row.rs`, `number.rs`, `timestamp.rs`, `duration.rs`, `distance.rs` | cells to values |
-//! | `strong.rs`, `hevy.rs`, `fitnotes.rs` | one export format each: the columns it needs and how a row is read |
+//! | `strong.rs`, `hevy.rs`, `fitnotes.rs`, `stronglifts.rs`, `fitbod.rs`, `gymbook.rs` | one export format each: the columns it needs and how a row is read |
 //! | `data.rs`, `month_names.rs`, `words.rs` | what applications write in each language: the tables of `data/` |
+//! | `two_units.rs` | which of two units a weight was typed in, where both are written |
 //! | `unquoted_commas.rs` | rows of Strong whose text holds commas without quotes |
 //! | `assembly.rs` | rows to workouts |
 //! | `storing.rs` | parsed workouts to stored ones, with the identity that makes importing twice add nothing |
@@ -38,8 +39,10 @@ mod data;
 mod distance;
 mod duration;
 mod error;
+mod fitbod;
 mod fitnotes;
 mod format;
+mod gymbook;
 mod hevy;
 mod import;
 mod month_names;
@@ -50,9 +53,11 @@ mod skip;
 #[cfg(feature = "storing")]
 pub mod storing;
 mod strong;
+mod stronglifts;
 mod table;
 mod text;
 mod timestamp;
+mod two_units;
 mod unquoted_commas;
 mod words;
 

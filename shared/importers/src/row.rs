@@ -6,16 +6,18 @@ use tidemark_stats::{TypedWeight, Unit};
 
 use crate::{
     CellProblem, ImportError, ParseOptions,
-    column::{Column, Layout, Stated},
+    column::{Column, Field, Layout, Stated},
     distance, number,
+    timestamp::DateOrder,
+    two_units,
     words::{Meaning, meaning},
 };
 
 /// Most repetitions accepted in one set. The most ever done of any exercise in a day is below it.
-const REPS_MAX: i64 = 1_000_000;
+pub(crate) const REPS_MAX: i64 = 1_000_000;
 
 /// Weights are below this in either unit, above and below zero: what a typed weight can hold.
-const WEIGHT_MAX: i64 = 999_999;
+pub(crate) const WEIGHT_MAX: i64 = 999_999;
 
 /// Longest set or workout accepted, in seconds: 365 days, as in a saved workout. What is merely suspect is stored and flagged elsewhere.
 pub(crate) const DURATION_SECONDS_MAX: i64 = 365 * 24 * 3600;
@@ -25,6 +27,8 @@ pub(crate) const DURATION_SECONDS_MAX: i64 = 365 * 24 * 3600;
 pub(crate) struct Row<'row> {
     pub(crate) line: u64,
     pub(crate) layout: &'row Layout,
+    /// How the file writes dates of which the row alone does not tell the order.
+    pub(crate) order: DateOrder,
     pub(crate) cells: &'row csv::StringRecord,
 }
 
@@ -71,32 +75,63 @@ impl<'row> Row<'row> {
         self.read(Column::Start, read)
     }
 
-    /// The cell that is filled among the columns of a kind, one for each unit, and the unit its name states.
-    fn only(&self, column: Column) -> Result<(&'row str, Stated), ImportError> {
-        let cells = self.layout.fields.iter().zip(self.cells);
-        let mut filled = cells.filter(|(field, cell)| field.column == column && !cell.trim().is_empty());
-        let Some((field, cell)) = filled.next() else { return Ok(("", Stated::Nothing)) };
-        match filled.next() {
-            None => Ok((cell.trim(), field.stated)),
-            Some((other, _)) => {
-                let column = other.name.clone();
-                Err(ImportError::Cell { line: self.line, column, problem: CellProblem::TwoUnits })
-            }
+    /// The cell that is filled among the columns of a kind, one for each unit, and the column. Where two units say the same
+    /// weight, the one that was typed.
+    fn only(&self, column: Column, number: Option<u32>) -> Result<Option<(&'row str, &'row Field)>, ImportError> {
+        let cells = self.layout.fields.iter().zip(self.cells).map(|(field, cell)| (cell.trim(), field));
+        let mut filled =
+            cells.filter(|(cell, field)| field.column == column && field.number == number && !cell.is_empty());
+        let (Some(first), second) = (filled.next(), filled.next()) else { return Ok(None) };
+        let Some(second) = second else { return Ok(Some(first)) };
+        match two_units::typed([first, second].map(|(cell, field)| (cell, field.stated))) {
+            Some(place) => Ok(Some([first, second][place])),
+            None => Err(self.error_in(second.1, CellProblem::TwoUnits)),
         }
+    }
+
+    fn error_in(&self, field: &Field, problem: CellProblem) -> ImportError {
+        ImportError::Cell { line: self.line, column: field.name.clone(), problem }
     }
 
     /// The weight as typed, blank is unknown and 0 is 0; and whether it was taken in the unit of the options because none is
     /// stated.
     pub(crate) fn weight(&self, options: &ParseOptions) -> Result<(Option<TypedWeight>, bool), ImportError> {
-        let (cell, stated) = self.only(Column::Weight)?;
-        let unit = self.weight_unit(stated)?;
+        match self.only(Column::Weight, None)? {
+            Some(filled) => self.typed_weight(filled, options),
+            // A unit that is not known is refused beside a blank weight too.
+            None => self.weight_unit(Stated::Nothing).map(|_| (None, false)),
+        }
+    }
+
+    /// The weight of the set of this number, in a row of several sets.
+    pub(crate) fn weight_of(
+        &self,
+        number: u32,
+        options: &ParseOptions,
+    ) -> Result<(Option<TypedWeight>, bool), ImportError> {
+        let filled = self.only(Column::SetWeight, Some(number))?;
+        filled.map_or(Ok((None, false)), |filled| self.typed_weight(filled, options))
+    }
+
+    /// The repetitions of the set of this number, in a row of several sets.
+    pub(crate) fn reps_of(&self, number: u32) -> Result<Option<i32>, ImportError> {
+        let Some((cell, field)) = self.only(Column::SetReps, Some(number))? else { return Ok(None) };
+        number::whole(cell, 0, REPS_MAX).map_err(|problem| self.error_in(field, problem))
+    }
+
+    fn typed_weight(
+        &self,
+        (cell, field): (&str, &Field),
+        options: &ParseOptions,
+    ) -> Result<(Option<TypedWeight>, bool), ImportError> {
+        let unit = self.weight_unit(field.stated)?;
         let out_of_range = CellProblem::OutOfRange { min: -WEIGHT_MAX, max: WEIGHT_MAX };
         let weight = number::decimal(cell, -WEIGHT_MAX, WEIGHT_MAX)
             .and_then(|number| {
                 let typed = |value| TypedWeight::new(value, unit.unwrap_or(options.unit_or_default()));
                 number.map(|value| typed(value).map_err(|_| out_of_range)).transpose()
             })
-            .map_err(|problem| self.error(Column::Weight, problem))?;
+            .map_err(|problem| self.error_in(field, problem))?;
         let is_unstated = unit.is_none() && weight.is_some_and(|weight| !weight.value().is_zero());
         Ok((weight, is_unstated))
     }
@@ -135,12 +170,12 @@ impl<'row> Row<'row> {
 
     /// The distance in metres; 0 is unknown like blank, for the reason given at [`Self::seconds`].
     pub(crate) fn distance(&self, unstated: Option<distance::Unit>) -> Result<Option<Decimal>, ImportError> {
-        let (cell, stated) = self.only(Column::Distance)?;
-        let problem = |problem| self.error(Column::Distance, problem);
+        let Some((cell, field)) = self.only(Column::Distance, None)? else { return Ok(None) };
+        let problem = |problem| self.error_in(field, problem);
         let number = number::decimal(cell, 0, distance::NUMBER_MAX).map_err(problem)?;
         let Some(number) = number.filter(|number| !number.is_zero()) else { return Ok(None) };
         let word = self.text(Column::DistanceUnit);
-        let unit = match stated {
+        let unit = match field.stated {
             Stated::Meters => Some(distance::Unit::Meter),
             Stated::Kilometers => Some(distance::Unit::Kilometer),
             Stated::Miles => Some(distance::Unit::Mile),

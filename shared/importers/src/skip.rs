@@ -27,6 +27,10 @@ pub enum SkipReason {
     RepeatedHeader,
     /// The set stands in an earlier of several joined exports.
     Repeated,
+    /// GymBook writes a row for each planned set that was left out.
+    LeftOut,
+    /// StrongLifts writes a row for an exercise of which no set was done.
+    NothingDone,
 }
 
 impl fmt::Display for SkipReason {
@@ -37,6 +41,8 @@ impl fmt::Display for SkipReason {
             Self::BlankRow => "The row is blank.",
             Self::RepeatedHeader => "The row is the header once more.",
             Self::Repeated => "The set stands in an earlier part of the file.",
+            Self::LeftOut => "The set was planned and left out.",
+            Self::NothingDone => "No set of the exercise was done.",
         })
     }
 }

@@ -1,7 +1,7 @@
 //! From a parsed export to stored workouts: one transaction, and an account of every row. The one part of this crate that
 //! needs a database, behind the feature `storing`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::json;
@@ -16,6 +16,10 @@ const IMPORT_ZONE: &str = include_str!("sql/import_zone.sql");
 
 /// The namespace of imported workouts' ids. The same workout of the same source has the same id in every export.
 const NAMESPACE: Uuid = Uuid::from_u128(0x5b0d_4b2e_6c1f_4d6b_9a57_1d1f_0c8e_7a31);
+
+/// Why a row of a stored workout was not imported.
+const BEFORE: &str = "imported before";
+const DIFFERENT: &str = "imported before and different now, on one of both sides; --replace takes what the file says";
 
 /// Workouts stored per statement: small enough for a progress bar that moves.
 const WORKOUTS_PER_STATEMENT: usize = 200;
@@ -33,6 +37,8 @@ pub struct Account {
     pub skipped: Vec<SkippedRow>,
     /// Workouts in the file.
     pub workouts: usize,
+    /// Workouts of the file that were imported before, are others now, and were left as they are stored.
+    pub different: usize,
     /// The unit in which weights were taken that state none, where no option said it: `kg` or `lb`.
     pub assumed_unit: Option<String>,
 }
@@ -46,8 +52,24 @@ pub struct SkippedRow {
     pub reason: String,
 }
 
-/// Stores the import for `user` in one transaction; local times are taken in `zone`, else in the zone of the user's profile,
-/// else in UTC. What is stored already stays as it is. `on_progress` is told how many sets each statement dealt with.
+/// How an import is stored.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StoreOptions<'zone> {
+    /// The zone in which local times are taken; without it that of the user's profile, else UTC.
+    pub zone: Option<&'zone str>,
+    /// Whether workouts that were imported before and are others now become what the file says. Otherwise they stay.
+    pub replace: bool,
+}
+
+/// Which sets were written, and which workouts were left alone because they differ.
+#[derive(Debug, Default)]
+struct Stored {
+    sets: HashSet<(Uuid, i32)>,
+    different: HashSet<Uuid>,
+}
+
+/// Stores the import for `user` in one transaction. What is stored already stays as it is, but for what
+/// [`StoreOptions::replace`] says. `on_progress` is told how many sets each statement dealt with.
 ///
 /// # Errors
 /// What the server says; nothing is stored then. Where the commit itself was cut off the outcome is unknown, and importing
@@ -56,14 +78,14 @@ pub async fn store(
     client: &mut Client,
     user: Uuid,
     import: &Import,
-    zone: Option<&str>,
+    options: StoreOptions<'_>,
     mut on_progress: impl FnMut(u64),
 ) -> Result<Account, Error> {
     let transaction = client.transaction().await?;
-    let zone: String = transaction.query_one(IMPORT_ZONE, &[&user, &zone]).await?.try_get(0)?;
-    let mut stored = HashSet::new();
+    let zone: String = transaction.query_one(IMPORT_ZONE, &[&user, &options.zone]).await?.try_get(0)?;
+    let mut stored = Stored::default();
     for workouts in import.workouts.chunks(WORKOUTS_PER_STATEMENT) {
-        store_some(&transaction, user, workouts, &zone, &mut stored).await?;
+        store_some(&transaction, user, workouts, (&zone, options.replace), &mut stored).await?;
         on_progress(workouts.iter().map(|workout| workout.sets.len() as u64).sum());
     }
     transaction.commit().await?;
@@ -74,8 +96,8 @@ async fn store_some(
     transaction: &Transaction<'_>,
     user: Uuid,
     workouts: &[ImportedWorkout],
-    zone: &str,
-    stored: &mut HashSet<(Uuid, i32)>,
+    (zone, replace): (&str, bool),
+    stored: &mut Stored,
 ) -> Result<(), Error> {
     // One statement has one source; a file has one as well.
     let source = workouts.first().map_or("", |workout| workout.source);
@@ -83,11 +105,21 @@ async fn store_some(
     let rows = transaction
         .query_typed(
             IMPORT_WORKOUTS,
-            &[(&user, Type::UUID), (&source, Type::TEXT), (&zone, Type::TEXT), (&documents, Type::JSONB)],
+            &[
+                (&user, Type::UUID),
+                (&source, Type::TEXT),
+                (&zone, Type::TEXT),
+                (&documents, Type::JSONB),
+                (&replace, Type::BOOL),
+            ],
         )
         .await?;
     for row in rows {
-        stored.insert((row.try_get(0)?, row.try_get(1)?));
+        let workout = row.try_get(0)?;
+        match row.try_get(1)? {
+            Some(position) => _ = stored.sets.insert((workout, position)),
+            None => _ = stored.different.insert(workout),
+        }
     }
     Ok(())
 }
@@ -102,6 +134,7 @@ fn document(workout: &ImportedWorkout) -> serde_json::Value {
     json!({
         "id": workout_id(workout),
         "local_start": workout.local_start.to_string(),
+        "is_utc": workout.is_utc,
         "duration_seconds": workout.duration_seconds,
         "title": workout.title,
         "notes": workout.notes,
@@ -125,21 +158,25 @@ fn set_document(set: &ImportedSet) -> serde_json::Value {
     })
 }
 
-fn account(import: &Import, stored: &HashSet<(Uuid, i32)>) -> Account {
+fn account(import: &Import, stored: &Stored) -> Account {
     let mut skipped: Vec<SkippedRow> =
         import.skipped.iter().map(|row| SkippedRow { line: row.line, reason: row.reason.to_string() }).collect();
-    let mut imported = 0;
+    // A row of several sets was imported if one of them was.
+    let mut lines: BTreeMap<u64, Option<&'static str>> = BTreeMap::new();
     for workout in &import.workouts {
         let id = workout_id(workout);
+        let reason = if stored.different.contains(&id) { DIFFERENT } else { BEFORE };
         for set in &workout.sets {
-            let is_new = i32::try_from(set.position).is_ok_and(|position| stored.contains(&(id, position)));
+            let is_new = i32::try_from(set.position).is_ok_and(|position| stored.sets.contains(&(id, position)));
+            let known = lines.entry(set.line).or_insert(Some(reason));
             if is_new {
-                imported += 1;
-            } else {
-                skipped.push(SkippedRow { line: set.line, reason: "imported before".to_owned() });
+                *known = None;
             }
         }
     }
+    let imported = lines.values().filter(|reason| reason.is_none()).count() as u64;
+    let known = lines.into_iter().filter_map(|(line, reason)| Some(SkippedRow { line, reason: reason?.to_owned() }));
+    skipped.extend(known);
     skipped.sort_by_key(|row| row.line);
     Account {
         format: import.format.to_string(),
@@ -147,6 +184,7 @@ fn account(import: &Import, stored: &HashSet<(Uuid, i32)>) -> Account {
         imported,
         skipped,
         workouts: import.workouts.len(),
+        different: stored.different.len(),
         assumed_unit: import.assumed_unit.map(|unit| unit.as_str().to_owned()),
     }
 }

@@ -5,10 +5,10 @@ use tidemark_stats::{SetKind, Unit};
 
 use crate::{
     CellProblem, Format, ImportError, ImportedSet, ParseOptions, SkipReason,
-    assembly::{Reading, SetRow},
+    assembly::{Reading, WorkoutRow},
     column::{Column, Stated},
     distance, duration,
-    format::Reader,
+    format::{Grouping, Reader},
     number,
     row::Row,
     timestamp,
@@ -20,6 +20,7 @@ pub(crate) const READER: Reader = Reader {
     required: &[Column::Start, Column::Title, Column::Exercise, Column::SetOrder, Column::Weight, Column::Reps],
     read,
     fits: Some(fits),
+    grouping: Grouping::Start,
 };
 
 fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, ImportError> {
@@ -28,14 +29,14 @@ fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, 
         Ok(SetOrder::NoSet(reason)) => return Ok(Reading::Skip(reason)),
         Err(problem) => return Err(row.error(Column::SetOrder, problem)),
     };
+    let start = row.start(timestamp::local)?;
     let (weight, has_unstated_unit) = row.weight(options)?;
-    Ok(Reading::Set(Box::new(SetRow {
-        start: row.start(timestamp::numeric)?,
+    Ok(Reading::Sets(Box::new(WorkoutRow {
         title: row.title()?,
         has_unstated_unit,
         workout_duration_seconds: row.read(Column::WorkoutDuration, workout_duration(row))?,
         workout_notes: row.notes(Column::WorkoutNotes)?,
-        set: ImportedSet {
+        sets: vec![ImportedSet {
             line: row.line,
             position: 0,
             exercise: row.exercise()?,
@@ -47,7 +48,8 @@ fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, 
             rpe: row.rpe()?,
             superset: None,
             notes: row.notes(Column::SetNotes)?.to_owned(),
-        },
+        }],
+        ..WorkoutRow::of(start)
     })))
 }
 
@@ -97,7 +99,7 @@ fn set_order(cell: &str) -> Result<SetOrder, CellProblem> {
 /// Whether the cell is what the column holds, to find out where a comma without quotes belongs.
 fn fits(column: Column, cell: &str) -> bool {
     match column {
-        Column::Start => timestamp::numeric(cell).is_ok(),
+        Column::Start => timestamp::local(cell).is_ok(),
         Column::WorkoutDuration => duration::in_words(cell).is_ok() || duration::in_seconds(cell).is_ok(),
         Column::SetOrder => set_order(cell).is_ok(),
         Column::WeightUnit => cell.is_empty() || meaning(cell, &[Meaning::Kilogram, Meaning::Pound]).is_some(),

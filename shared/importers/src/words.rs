@@ -23,6 +23,14 @@ pub(crate) enum Meaning {
     Second,
     BeforeNoon,
     AfterNoon,
+    Centimeter,
+    Inch,
+    Yes,
+    No,
+    /// After a number: so many repetitions.
+    Repetition,
+    WarmupSet,
+    WorkingSet,
     /// Only joins the parts of a date.
     Filler,
 }
@@ -44,6 +52,13 @@ impl Meaning {
             "second" => Self::Second,
             "am" => Self::BeforeNoon,
             "pm" => Self::AfterNoon,
+            "centimeter" => Self::Centimeter,
+            "inch" => Self::Inch,
+            "yes" => Self::Yes,
+            "no" => Self::No,
+            "repetition" => Self::Repetition,
+            "warmup_set" => Self::WarmupSet,
+            "working_set" => Self::WorkingSet,
             "filler" => Self::Filler,
             _ => return None,
         })

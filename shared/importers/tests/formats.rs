@@ -205,7 +205,7 @@ fn the_guide_knows_every_required_name_and_every_language_of_the_tables() {
         let language = if line.matches(',').count() > 3 { cells.nth(3) } else { cells.next() };
         assert!(known.contains(&language.unwrap()) || line == "language,month,name", "{line}");
     }
-    for format in ["Strong", "Hevy", "FitNotes"] {
+    for format in ["Strong", "Hevy", "FitNotes", "StrongLifts", "Fitbod", "GymBook"] {
         assert!(guide.contains(format) && headers.contains(&format!("\n{format},start,")), "{format}");
     }
 }

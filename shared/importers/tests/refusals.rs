@@ -74,7 +74,7 @@ fn the_text_of_a_refusal_says_where_and_what_to_do() {
     );
     assert_eq!(
         refusal(b"Day,Lift\n1,2\n").to_string(),
-        "the header \"Day,Lift\" is not known; known formats are Strong, Hevy, FitNotes; export from one of these"
+        "the header \"Day,Lift\" is not known; known formats are Strong, Hevy, FitNotes, StrongLifts, Fitbod, GymBook; export from one of these"
     );
 }
 
@@ -82,14 +82,30 @@ fn the_text_of_a_refusal_says_where_and_what_to_do() {
 fn a_file_that_is_no_csv_export_is_refused() {
     assert_eq!(refusal(b""), ImportError::Empty);
     assert_eq!(refusal(b"\xef\xbb\xbf\r\n \n"), ImportError::Empty);
-    assert!(matches!(refusal(b"PK\x03\x04stuff"), ImportError::UnknownFormat { .. }));
+    assert!(matches!(refusal(b"PK\x03\x04stuff"), ImportError::NotCsv { .. }));
     assert_eq!(refusal(b"Date\nx\0y"), ImportError::NulByte { line: 2 });
     assert_eq!(
         refusal(format!("{STRONG}\n").into_bytes().into_iter().chain([0xff]).collect::<Vec<_>>().as_slice()),
         ImportError::Encoding { line: 2 }
     );
-    let utf_16: Vec<u8> = [0xff, 0xfe].into_iter().chain(STRONG.bytes().flat_map(|byte| [byte, 0])).collect();
-    assert_eq!(refusal(&utf_16), ImportError::Encoding { line: 1 });
+    let latin_1 = format!("{STRONG}\n2024-03-01 10:00:00,Push,1h,Bankdr").into_bytes().into_iter().chain([0xfc]);
+    let error = refusal(&latin_1.collect::<Vec<_>>());
+    assert_eq!(error, ImportError::Encoding { line: 2 });
+    assert!(error.to_string().contains("Windows-1252 or Latin-1: save it as CSV UTF-8"), "{error}");
+    let half = [0xff, 0xfe].into_iter().chain(STRONG.bytes().flat_map(|byte| [byte, 0])).chain([b'x']);
+    assert_eq!(refusal(&half.collect::<Vec<_>>()), ImportError::Encoding { line: 1 });
+}
+
+#[test]
+fn a_header_that_lacks_a_column_names_the_nearest_format_and_the_column() {
+    let error = refusal(STRONG.replace(",Weight", "").as_bytes());
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "the header \"{}\" is nearest to Strong and lacks Weight; known formats are Strong, Hevy, FitNotes, StrongLifts, Fitbod, GymBook; export the file again as it is",
+            STRONG.replace(",Weight", "")
+        )
+    );
 }
 
 #[test]

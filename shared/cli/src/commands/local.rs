@@ -1,5 +1,6 @@
 //! `tidemark local`: the whole system on one machine.
 
+use std::ffi::OsString;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use secrecy::SecretString;
 use serde::Serialize;
+use tidemark_importers::storing::StoreOptions;
 use tidemark_importers::{Import, ParseOptions};
 use tidemark_stats::Unit;
 use tidemark_status::{Router, Tokens};
@@ -41,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) struct Options {
     /// A workout export to import first; may be given several times
     #[arg(long = "import", value_name = "FILE[=USER_UUID]")]
-    imports: Vec<String>,
+    imports: Vec<OsString>,
     /// Unit of the weights, for files that do not say [default: kg]
     #[arg(long, value_name = "kg|lb")]
     unit: Option<Unit>,
@@ -80,7 +82,7 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
     }
     // The embedded database stays with its folder; another may be reached from anywhere.
     let home = if source.is_given() { None } else { std::env::current_dir().and_then(std::fs::canonicalize).ok() };
-    let of_import = |import: &String| LocalUser::parse(import, home.as_deref());
+    let of_import = |import: &OsString| LocalUser::parse(import, home.as_deref());
     let users = options.imports.iter().map(of_import).collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(zone) = &options.zone {
         importing::check_zone_name(zone)?;
@@ -196,7 +198,7 @@ async fn store(
         importing::check_zone(&client, zone).await?;
     }
     for (user, import) in users.iter().zip(imports) {
-        let account = importing::store(&mut client, user.id, import, zone).await?;
+        let account = importing::store(&mut client, user.id, import, StoreOptions { zone, replace: false }).await?;
         output.note(&format!("{} (user {}): {}", user.file.display(), user.id, account.describe()));
     }
     Ok(client)
