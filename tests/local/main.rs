@@ -10,4 +10,5 @@ mod migrating;
 mod not_fresh;
 mod page;
 mod refusals;
+mod stats;
 mod working;

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::failure::Failure;
 
 const LOCAL_SUMMARY: &str = include_str!("sql/local_summary.sql");
-const KNOWN_USERS: &str = include_str!("sql/known_users.sql");
+pub(crate) const KNOWN_USERS: &str = include_str!("sql/known_users.sql");
 
 /// The namespace of users made up for files.
 const NAMESPACE: Uuid = Uuid::from_u128(0x0f5e_3c55_3f2b_4b7a_8f0d_91a2_7c44_e6b1);

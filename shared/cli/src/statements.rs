@@ -16,6 +16,7 @@ pub(crate) const JOBS_READING: &str = include_str!("sql/jobs_reading.sql");
 pub(crate) const JOBS_REQUEUE: &str = include_str!("sql/jobs_requeue.sql");
 pub(crate) const JOBS_RUNNING: &str = include_str!("sql/jobs_running.sql");
 pub(crate) const PUBLISHED: &str = include_str!("sql/published.sql");
+pub(crate) const PUBLISHED_NAMES: &str = include_str!("sql/published_names.sql");
 pub(crate) const REBUILD_CANCEL: &str = include_str!("sql/rebuild_cancel.sql");
 pub(crate) const REBUILD_START: &str = include_str!("sql/rebuild_start.sql");
 pub(crate) const REBUILD_STATUS: &str = include_str!("sql/rebuild_status.sql");
@@ -46,6 +47,7 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = &[
     ("jobs_requeue", JOBS_REQUEUE),
     ("jobs_running", JOBS_RUNNING),
     ("published", PUBLISHED),
+    ("published_names", PUBLISHED_NAMES),
     ("rebuild_cancel", REBUILD_CANCEL),
     ("rebuild_start", REBUILD_START),
     ("rebuild_status", REBUILD_STATUS),
