@@ -97,9 +97,19 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
         'last_start', tick.last_started_at,
         'last_end', tick.last_ended_at,
         'last_outcome', tick.last_outcome,
-        'age_seconds', extract(epoch FROM clock_timestamp() - tick.last_started_at)::bigint
+        'age_seconds', extract(epoch FROM clock_timestamp() - tick.last_started_at)::bigint,
+        'paused', (
+            -- The newest change by which this function's switch went off, where it is off still.
+            SELECT jsonb_build_object('since', change.changed_at, 'by', change.changed_by, 'note', change.new_row ->> 'note')
+            FROM public.stats_projection_worker_settings_history AS change
+            WHERE NOT (to_jsonb(settings) ->> (tick.function_name || '_enabled'))::boolean
+                AND (change.old_row ->> (tick.function_name || '_enabled'))::boolean
+                AND NOT (change.new_row ->> (tick.function_name || '_enabled'))::boolean
+            ORDER BY change.id DESC
+            LIMIT 1
+        )
     ))
-    FROM tidemark.ticks AS tick
+    FROM tidemark.ticks AS tick CROSS JOIN public.stats_projection_worker_settings AS settings
 $$;
 
 

@@ -65,7 +65,7 @@ async fn the_document_has_exactly_the_agreed_keys() {
     ];
     assert_eq!(keys(&status["jobs"]), jobs);
     assert_eq!(keys(&status["ticks"]), ["claim", "compute", "publish", "work"]);
-    assert_eq!(keys(&status["ticks"]["claim"]), ["age_seconds", "last_end", "last_outcome", "last_start"]);
+    assert_eq!(keys(&status["ticks"]["claim"]), ["age_seconds", "last_end", "last_outcome", "last_start", "paused"]);
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn with_nothing_in_the_pipeline_every_count_is_zero() {
     assert_eq!(status["last_hour"], hour);
     assert_eq!(
         status["ticks"]["claim"],
-        json!({"last_start": null, "last_end": null, "last_outcome": "", "age_seconds": null})
+        json!({"last_start": null, "last_end": null, "last_outcome": "", "age_seconds": null, "paused": null})
     );
 }
 
@@ -291,4 +291,23 @@ async fn a_job_that_runs_for_over_ten_minutes_is_stuck_although_it_is_renewed() 
     pipeline.run("UPDATE tidemark.job_lease SET claimed_at = claimed_at - interval '601 seconds'", &[]).await;
     let jobs = status(&pipeline).await["jobs"].clone();
     assert_eq!((&jobs["stuck"], &jobs["expired_unrecovered"]), (&json!(2), &json!(0)));
+}
+
+#[tokio::test]
+async fn a_pause_says_since_when_by_whom_and_with_which_note_until_it_is_over() {
+    let pipeline = Pipeline::new().await;
+    let paused = async || status(&pipeline).await["ticks"]["claim"]["paused"].clone();
+    assert_eq!(paused().await, json!(null));
+    pipeline.set("claim_enabled", "false, note = 'first'").await;
+    let since = paused().await["since"].clone();
+    // Whatever else is changed meanwhile, the pause is as old as it is.
+    pipeline.set("max_active", "3, note = 'second'").await;
+    pipeline.set("compute_enabled", "false, note = 'third'").await;
+    let pause = paused().await;
+    assert_eq!(pause, json!({"since": since, "by": "postgres", "note": "first"}));
+    assert_eq!(status(&pipeline).await["ticks"]["compute"]["paused"]["note"], "third");
+    pipeline.set("claim_enabled", "true").await;
+    assert_eq!(paused().await, json!(null));
+    pipeline.set("claim_enabled", "false, note = 'again'").await;
+    assert_eq!(paused().await["note"], "again");
 }

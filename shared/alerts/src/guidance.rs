@@ -20,54 +20,54 @@ const KNOWN: [Guidance; 9] = [
         kind: "refresh_exhausted",
         title: "A user's refresh has used up its attempts",
         what_to_do: "Mend the cause that the code names, then run tidemark refresh resume with the user: \
-                     docs/OPERATIONS.md, section refresh_exhausted.",
+                     docs/OPERATIONS.md#refresh_exhausted",
     },
     Guidance {
         kind: "publish_failed",
         title: "Statistics could not be published",
         what_to_do: "It is tried again by itself; look at what the code names when it goes on: \
-                     docs/OPERATIONS.md, section publish_failed.",
+                     docs/OPERATIONS.md#publish_failed",
     },
     Guidance {
         kind: "job_dead",
         title: "A job is dead",
         what_to_do: "Read the job's last error, mend the cause, then requeue the job: \
-                     docs/OPERATIONS.md, section job_dead.",
+                     docs/OPERATIONS.md#job_dead",
     },
     Guidance {
         kind: "queue_standing_still",
         title: "A queue stands still",
         what_to_do: "See with tidemark status whether functions are paused or do not tick: \
-                     docs/OPERATIONS.md, section queue_standing_still.",
+                     docs/OPERATIONS.md#queue_standing_still",
     },
     Guidance {
         kind: "leases_not_recovered",
         title: "Expired leases are not recovered",
         what_to_do: "See that claim ticks, and which session holds the locks: \
-                     docs/OPERATIONS.md, section leases_not_recovered.",
+                     docs/OPERATIONS.md#leases_not_recovered",
     },
     Guidance {
         kind: "function_not_ticking",
         title: "A function no longer ticks",
         what_to_do: "Look at the function's schedule and at its last log lines: \
-                     docs/OPERATIONS.md, section function_not_ticking.",
+                     docs/OPERATIONS.md#function_not_ticking",
     },
     Guidance {
         kind: "old_snapshot",
         title: "An old snapshot blocks vacuum",
         what_to_do: "Find the oldest transaction in pg_stat_activity and end it: \
-                     docs/OPERATIONS.md, section old_snapshot.",
+                     docs/OPERATIONS.md#old_snapshot",
     },
     Guidance {
         kind: "schedule_refused",
         title: "A schedule does not fire",
         what_to_do: "Read the schedule's error in public.schedules and correct its expression or zone: \
-                     docs/OPERATIONS.md, section schedule_refused.",
+                     docs/OPERATIONS.md#schedule_refused",
     },
     Guidance {
         kind: "test",
         title: "A test of the alert targets",
-        what_to_do: "Nothing is wrong: somebody tried whether alerts arrive; docs/OPERATIONS.md, section test.",
+        what_to_do: "Nothing is wrong: somebody tried whether alerts arrive; docs/OPERATIONS.md#test",
     },
 ];
 
@@ -90,10 +90,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_known_kind_names_its_section_of_the_operations_guide() {
+    fn every_known_kind_names_the_section_that_readiness_and_status_name_too() {
         for guidance in Guidance::all() {
-            let section = format!("docs/OPERATIONS.md, section {}.", guidance.kind);
-            assert!(guidance.what_to_do.ends_with(&section), "{guidance:?}");
+            let symptom = tidemark_runbook::Symptom::of_alert(guidance.kind).expect("it is a symptom of the runbook");
+            assert!(guidance.what_to_do.ends_with(symptom.section()), "{guidance:?}");
             assert_eq!(Guidance::of(guidance.kind), Some(guidance));
         }
     }

@@ -33,7 +33,7 @@ fn attention_part(found: &[Attention]) -> String {
             Urgency::Action => "!",
             Urgency::Notice => "-",
         };
-        format!(" {mark} {}\n   next: {}", one.what, one.next)
+        format!(" {mark} {}\n   next: {}\n   see: {}", one.what, one.next, one.section)
     });
     format!("NEEDS ATTENTION\n{}", lines.collect::<Vec<_>>().join("\n"))
 }

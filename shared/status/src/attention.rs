@@ -1,11 +1,9 @@
 //! What needs an operator, in words, with the next step. The page and the command line show the same sentences.
 
 use serde::Serialize;
+use tidemark_runbook::Symptom;
 
 use crate::document::{Document, Jobs, Rebuild, Ticking};
-
-/// A request that waits longer than this is worth a word, in seconds.
-const LONG_WAIT_SECONDS: i64 = 300;
 
 /// How urgent it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -26,15 +24,17 @@ pub struct Attention {
     pub what: String,
     /// The next thing to do.
     pub next: String,
+    /// The section of the operations guide that tells more: the one that readiness and alerts name for the same trouble.
+    pub section: &'static str,
 }
 
 impl Attention {
-    fn action(what: String, next: impl Into<String>) -> Self {
-        Self { urgency: Urgency::Action, what, next: next.into() }
+    fn action(symptom: Symptom, what: String, next: impl Into<String>) -> Self {
+        Self { urgency: Urgency::Action, what, next: next.into(), section: symptom.section() }
     }
 
-    fn notice(what: String, next: impl Into<String>) -> Self {
-        Self { urgency: Urgency::Notice, what, next: next.into() }
+    fn notice(symptom: Symptom, what: String, next: impl Into<String>) -> Self {
+        Self { urgency: Urgency::Notice, what, next: next.into(), section: symptom.section() }
     }
 }
 
@@ -67,9 +67,12 @@ fn ticks(document: &Document) -> Vec<Attention> {
         );
         match ticking {
             Ticking::Fresh => {}
-            Ticking::Never => found.push(Attention::action(format!("{name} has never ticked."), next)),
+            Ticking::Never => {
+                found.push(Attention::action(Symptom::FunctionNotTicking, format!("{name} has never ticked."), next));
+            }
             Ticking::Stopped(age) => {
-                found.push(Attention::action(format!("{name} has not ticked for {}.", duration(age)), next));
+                let what = format!("{name} has not ticked for {}.", duration(age));
+                found.push(Attention::action(Symptom::FunctionNotTicking, what, next));
             }
             Ticking::Paused => found.push(paused(document, name)),
         }
@@ -78,11 +81,15 @@ fn ticks(document: &Document) -> Vec<Attention> {
 }
 
 fn paused(document: &Document, name: &str) -> Attention {
-    let note = document.settings.note.trim();
+    let pause = document.ticks.get(name).and_then(|tick| tick.paused.as_ref());
+    let (since, note) = match pause {
+        Some(pause) => (format!(" since {} by {}", minute(&pause.since), pause.by), pause.note.trim()),
+        // The settings row was made like this, or the database is older than the record of who paused.
+        None => (String::new(), document.settings.note.trim()),
+    };
     let why = if note.is_empty() { String::new() } else { format!(" Note: {note}") };
-    let since = minute(&document.settings.updated_at);
-    let what = format!("{name} is paused (settings last changed {since}).{why}");
-    Attention::notice(what, format!("`tidemark resume {name}` once the reason is gone"))
+    let next = format!("`tidemark resume {name}` once the reason is gone");
+    Attention::notice(Symptom::FunctionPaused, format!("{name} is paused{since}.{why}"), next)
 }
 
 fn exhausted(document: &Document) -> Option<Attention> {
@@ -92,10 +99,8 @@ fn exhausted(document: &Document) -> Option<Attention> {
             1 => "One refresh has used up its attempts; that user's statistics stay behind.".to_owned(),
             _ => format!("{number} refreshes have used up their attempts; those users' statistics stay behind."),
         };
-        Attention::action(
-            what,
-            "mend the cause that their error codes name, then `tidemark refresh resume --all-failed`",
-        )
+        let next = "mend the cause that their error codes name, then `tidemark refresh resume --all-failed`";
+        Attention::action(Symptom::RefreshExhausted, what, next)
     })
 }
 
@@ -111,15 +116,17 @@ fn expired(document: &Document) -> Option<Attention> {
     if document.settings.claim_enabled {
         let next =
             "the next claim recovers it unless its worker still holds the row; if this stays, check claim's ticks";
-        Some(Attention::action(what, next))
+        Some(Attention::action(Symptom::LeasesNotRecovered, what, next))
     } else {
-        Some(Attention::notice(what, "claim is paused; the first claim after `tidemark resume claim` recovers it"))
+        let next = "claim is paused; the first claim after `tidemark resume claim` recovers it";
+        Some(Attention::notice(Symptom::LeasesNotRecovered, what, next))
     }
 }
 
 fn long_wait(document: &Document) -> Option<Attention> {
-    let waited = document.queue.oldest_pending_seconds.filter(|seconds| *seconds > LONG_WAIT_SECONDS)?;
     let settings = &document.settings;
+    let limit = settings.alert_oldest_pending_seconds;
+    let waited = document.queue.oldest_pending_seconds.filter(|seconds| *seconds > limit)?;
     let running = settings.claim_enabled && settings.compute_enabled && settings.publish_enabled;
     running.then(|| {
         let what = format!("The oldest request has waited for {}.", duration(waited));
@@ -128,7 +135,7 @@ fn long_wait(document: &Document) -> Option<Attention> {
         } else {
             "look at the failures and the backoff below, and at the ticks of claim"
         };
-        Attention::action(what, next)
+        Attention::action(Symptom::QueueStandingStill, what, next)
     })
 }
 
@@ -138,10 +145,8 @@ fn outdated_compute(document: &Document) -> Option<Attention> {
     outdated.then(|| {
         let next = "deploy the newest release of compute; to go back to older formulas, release them under a higher \
             definition version";
-        Attention::notice(
-            "A compute with an older definition of the figures ticks; it is given no work.".to_owned(),
-            next,
-        )
+        let what = "A compute with an older definition of the figures ticks; it is given no work.";
+        Attention::notice(Symptom::Rebuild, what.to_owned(), next)
     })
 }
 
@@ -149,7 +154,8 @@ fn rebuild(rebuild: &Rebuild) -> Option<Attention> {
     if rebuild.phase == "cancelled" {
         let what =
             "The last rebuild was cancelled: some figures may be of an older definition until their users' next save.";
-        return Some(Attention::notice(what.to_owned(), "`tidemark refresh rebuild` when it may go on"));
+        let next = "`tidemark refresh rebuild` when it may go on";
+        return Some(Attention::notice(Symptom::Rebuild, what.to_owned(), next));
     }
     (rebuild.users_failed > 0).then(|| {
         let users = match rebuild.users_failed {
@@ -157,7 +163,7 @@ fn rebuild(rebuild: &Rebuild) -> Option<Attention> {
             number => format!("{number} users"),
         };
         let next = "mend the cause that the error codes name, then `tidemark refresh resume --all-failed`";
-        Attention::notice(format!("The last rebuild could not reach {users}."), next)
+        Attention::notice(Symptom::Rebuild, format!("The last rebuild could not reach {users}."), next)
     })
 }
 
@@ -174,7 +180,7 @@ fn recent_failures(document: &Document) -> Option<Attention> {
         };
         let attempts = if last_hour.failed == 1 { "attempt" } else { "attempts" };
         let what = format!("{} {attempts} failed in the last hour: {}.", last_hour.failed, codes.join(", "));
-        Attention::notice(what, next)
+        Attention::notice(Symptom::AttemptsFailed, what, next)
     })
 }
 
@@ -193,7 +199,9 @@ fn stuck_jobs(jobs: &Jobs) -> Option<Attention> {
     };
     let next = "`tidemark jobs list --status running` shows them; the next tick of work takes expired leases back, and \
         `tidemark jobs cancel JOB_ID` asks a job to stop";
-    Some(Attention::action(what, next))
+    // A lease that is over is what readiness and the alert speak of; a handler that is slow is another matter.
+    let symptom = if jobs.expired_unrecovered > 0 { Symptom::LeasesNotRecovered } else { Symptom::JobsStuck };
+    Some(Attention::action(symptom, what, next))
 }
 
 fn jobs_standing_still(document: &Document, jobs: &Jobs) -> Option<Attention> {
@@ -203,7 +211,7 @@ fn jobs_standing_still(document: &Document, jobs: &Jobs) -> Option<Attention> {
         let what = format!("The oldest due job has waited for {}.", duration(waited));
         let next = "check the ticks of work, and what runs: `tidemark jobs list --status running`; a job whose group or quota \
             is full waits as well";
-        Attention::action(what, next)
+        Attention::action(Symptom::QueueStandingStill, what, next)
     })
 }
 
@@ -217,7 +225,7 @@ fn dead_jobs(jobs: &Jobs) -> Option<Attention> {
         };
         let next = "`tidemark jobs list --status dead` shows why; mend the cause, then `tidemark jobs requeue JOB_ID` or \
             `tidemark jobs requeue --all-dead`";
-        Attention::action(format!("{number}: {lately}."), next)
+        Attention::action(Symptom::JobDead, format!("{number}: {lately}."), next)
     })
 }
 
@@ -227,7 +235,8 @@ fn jobs_over_their_deadline(jobs: &Jobs) -> Option<Attention> {
         let jobs = if number == 1 { "One job was".to_owned() } else { format!("{number} jobs were") };
         let next =
             "give handlers more time with `tidemark settings set work_timeout_ms=N`, or give each job less to do";
-        Attention::notice(format!("{jobs} given up in the last hour over the deadline."), next)
+        let what = format!("{jobs} given up in the last hour over the deadline.");
+        Attention::notice(Symptom::JobsOverDeadline, what, next)
     })
 }
 
@@ -235,7 +244,7 @@ fn open_alerts(jobs: &Jobs) -> Option<Attention> {
     let open = jobs.open_alerts;
     (open > 0).then(|| {
         let what = if open == 1 { "One alert is open.".to_owned() } else { format!("{open} alerts are open.") };
-        Attention::notice(what, "`tidemark alerts list` shows them and what to do")
+        Attention::notice(Symptom::OpenAlerts, what, "`tidemark alerts list` shows them and what to do")
     })
 }
 
@@ -341,7 +350,29 @@ mod tests {
         let found = found(&value);
         assert_eq!(found.iter().map(|one| one.urgency).collect::<Vec<_>>(), [Urgency::Action, Urgency::Notice]);
         assert!(found[0].what.starts_with("2 refreshes"), "{found:?}");
-        assert_eq!(found[1].what, "publish is paused (settings last changed 2026-03-01 09:00 UTC). Note: maintenance");
+        assert_eq!(found[1].what, "publish is paused. Note: maintenance");
+    }
+
+    #[test]
+    fn a_pause_says_since_when_by_whom_and_why() {
+        let mut value = healthy();
+        value["settings"]["publish_enabled"] = json!(false);
+        value["settings"]["note"] = json!("a later change of something else");
+        value["ticks"]["publish"]["paused"] =
+            json!({"since": "2026-03-01T09:00:00Z", "by": "dana", "note": "maintenance"});
+        let what = &found(&value)[0].what;
+        assert_eq!(what, "publish is paused since 2026-03-01 09:00 UTC by dana. Note: maintenance");
+    }
+
+    #[test]
+    fn whatever_needs_attention_names_the_section_that_readiness_and_the_alert_name() {
+        let mut value = healthy_with_jobs();
+        value["ticks"]["compute"]["age_seconds"] = json!(600);
+        value["leases"]["expired_unrecovered"] = json!(1);
+        value["jobs"]["dead"] = json!(4);
+        let sections: Vec<&str> = found(&value).iter().map(|one| one.section).collect();
+        let of_alert = |kind| Symptom::of_alert(kind).expect("a kind of alert").section();
+        assert_eq!(sections, ["function_not_ticking", "leases_not_recovered", "job_dead"].map(of_alert));
     }
 
     #[test]

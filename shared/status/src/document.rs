@@ -55,6 +55,8 @@ pub struct Settings {
     pub work_enabled: bool,
     /// A queue whose oldest due job waits longer stands still, in seconds.
     pub alert_oldest_pending_seconds: i64,
+    /// A function whose last tick is older no longer ticks, in seconds.
+    pub alert_tick_age_seconds: i64,
     /// Why the row was last changed.
     pub note: String,
     /// When it was last changed, RFC 3339.
@@ -70,6 +72,7 @@ impl Default for Settings {
             publish_enabled: true,
             work_enabled: true,
             alert_oldest_pending_seconds: 300,
+            alert_tick_age_seconds: 60,
             note: String::new(),
             updated_at: String::new(),
         }
@@ -230,11 +233,21 @@ pub struct Tick {
     pub last_outcome: String,
     /// Seconds since the last noted start; none where it has never ticked. Starts are noted every few seconds only.
     pub age_seconds: Option<i64>,
+    /// Who paused it, while it is paused.
+    pub paused: Option<Pause>,
 }
 
-/// A function that ticks longer ago than this no longer ticks. Ticks come every second; a schedule by the minute, a cold
-/// start and a note that is skipped are all within it.
-pub(crate) const TICK_FRESH_SECONDS: i64 = 120;
+/// Who paused a function.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Pause {
+    /// When, RFC 3339.
+    pub since: String,
+    /// As which role of the database.
+    pub by: String,
+    /// The note of the settings row as it was then.
+    pub note: String,
+}
 
 /// How a function ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,7 +291,7 @@ impl Document {
         }
         match self.ticks.get(name).and_then(|tick| tick.age_seconds) {
             None => Ticking::Never,
-            Some(age) if age > TICK_FRESH_SECONDS => Ticking::Stopped(age),
+            Some(age) if age > self.settings.alert_tick_age_seconds => Ticking::Stopped(age),
             Some(_) => Ticking::Fresh,
         }
     }

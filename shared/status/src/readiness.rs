@@ -1,7 +1,9 @@
 //! Whether the system can be relied on: named checks, no figures.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use tidemark_queue::{Connection, Error};
+use tidemark_runbook::Symptom;
 
 use crate::document::{Document, Ticking};
 use crate::reading;
@@ -54,9 +56,14 @@ impl Readiness {
     }
 
     /// Names and verdicts, as a JSON object.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
-        let entries = self.checks.iter().map(|(name, verdict)| ((*name).to_owned(), serde_json::json!(verdict)));
-        serde_json::Value::Object(entries.collect())
+    pub(crate) fn to_json(&self) -> Value {
+        Value::Object(self.checks.iter().map(|(name, verdict)| ((*name).to_owned(), json!(verdict))).collect())
+    }
+
+    /// Of the checks that failed, the sections of the operations guide that tell what to do, as a JSON object by name.
+    pub(crate) fn runbook(&self) -> Value {
+        let failed = self.checks.iter().filter(|(_name, verdict)| *verdict == Verdict::Failed);
+        Value::Object(failed.map(|(name, _verdict)| ((*name).to_owned(), json!(symptom(name).section()))).collect())
     }
 
     fn note_document(&mut self, document: Option<&Document>) {
@@ -103,10 +110,18 @@ fn check_name(function: &'static str) -> &'static str {
     }
 }
 
+/// What the failure of a check is a symptom of.
+fn symptom(check: &str) -> Symptom {
+    match check {
+        "database" => Symptom::DatabaseUnreachable,
+        "schema_version" => Symptom::SchemaMismatch,
+        "leases" | "job_leases" => Symptom::LeasesNotRecovered,
+        _ => Symptom::FunctionNotTicking,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
     use crate::document::tests::{healthy, healthy_with_jobs};
 
@@ -156,6 +171,24 @@ mod tests {
         value["jobs"]["expired_unrecovered"] = json!(1);
         assert!(!of(&value).is_ready());
         assert_eq!(of(&value).to_json()["job_leases"], "failed");
+    }
+
+    #[test]
+    fn each_failed_check_names_the_section_that_its_alert_names() {
+        let mut value = healthy_with_jobs();
+        assert_eq!(of(&value).runbook(), json!({}));
+        value["ticks"]["claim"]["age_seconds"] = json!(9000);
+        value["leases"]["expired_unrecovered"] = json!(1);
+        value["jobs"]["expired_unrecovered"] = json!(1);
+        let section = |kind| Symptom::of_alert(kind).expect("a kind of alert").section();
+        let leases = section("leases_not_recovered");
+        let named = json!({"ticks_claim": section("function_not_ticking"), "leases": leases, "job_leases": leases});
+        assert_eq!(of(&value).runbook(), named);
+        let mut away = Readiness::default();
+        away.note("database", Verdict::Failed);
+        away.note("schema_version", Verdict::Failed);
+        let named = [Symptom::DatabaseUnreachable, Symptom::SchemaMismatch].map(Symptom::section);
+        assert_eq!(away.runbook(), json!({"database": named[0], "schema_version": named[1]}));
     }
 
     #[test]
