@@ -106,7 +106,14 @@ impl Folder {
 
     /// Starts `tidemark` with these arguments.
     pub(crate) fn start(&self, arguments: &[&str]) -> Running {
-        let mut child = self.command(arguments).spawn().unwrap();
+        self.start_with(&[], arguments)
+    }
+
+    /// As [`Folder::start`], with these variables in the environment.
+    pub(crate) fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Running {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        let mut child = command.spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap()).lines();
         Running { child, stderr }
     }

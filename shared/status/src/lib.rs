@@ -10,8 +10,9 @@
 //! | `GET /healthz` | no | 200; no database is touched |
 //! | `GET /readyz` | no | 200 or 503 with named checks and no figures |
 //! | `GET /metrics` | yes | OpenMetrics text |
+//! | `GET /openapi.json` | no | the description of all this, OpenAPI 3.1 |
 //!
-//! Every error has the shape `{"error":{"code","message"}}`. Where no token is configured, whatever needs one is closed.
+//! Every error has the shape `{"error":{"code","message"}}`. A request has no body; one over 16 KiB is refused unread. Where no token is configured, whatever needs one is closed.
 //!
 //! * [`Tokens`]: which tokens are valid;
 //! * [`Document`]: the document's figures, typed; [`read`] fetches it as the database composed it;
@@ -29,7 +30,7 @@ mod router;
 mod statements;
 mod tokens;
 
-pub use document::{Document, Jobs, LastHour, Lease, Leases, Queue, Rebuild, Settings, Tick};
+pub use document::{Document, Jobs, LastHour, Lease, Leases, Pause, Queue, Rebuild, Settings, Tick};
 pub use reading::read;
 pub use router::Router;
 pub use statements::STATEMENTS;

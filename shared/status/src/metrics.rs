@@ -87,7 +87,7 @@ fn last_hour(registry: &mut Registry, last_hour: &LastHour) {
     count(registry, "last_hour_completed_runs", "Runs published in the last hour", last_hour.completed);
     let failed = Family::<OfCode, Gauge>::default();
     for (code, number) in &last_hour.failed_by_code {
-        failed.get_or_create(&OfCode { code: code.clone() }).set(*number);
+        failed.get_or_create(&OfCode { code: escaped(code) }).set(*number);
     }
     registry.register("last_hour_failed_runs", "Runs failed in the last hour, by error code", failed);
     let durations = Family::<OfStep, Seconds>::default();
@@ -116,7 +116,7 @@ fn functions(registry: &mut Registry, document: &Document) {
     let ages = Family::<OfFunction, Seconds>::default();
     for (function, tick) in &document.ticks {
         if let Some(age) = tick.age_seconds {
-            ages.get_or_create(&OfFunction { function: function.clone() }).set(seconds(age));
+            ages.get_or_create(&OfFunction { function: escaped(function) }).set(seconds(age));
         }
     }
     registry.register_with_unit("tick_age", "Time since a function last noted its start", Unit::Seconds, ages);
@@ -163,6 +163,11 @@ fn jobs(registry: &mut Registry, jobs: &Jobs) {
     oldest.set(seconds(jobs.oldest_pending_seconds));
     let help = "How long the longest waiting due job has been due";
     registry.register_with_unit("jobs_oldest_pending", help, Unit::Seconds, oldest);
+}
+
+/// A label's value as the text format wants it; the encoder writes it as it is.
+fn escaped(value: &str) -> String {
+    value.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }
 
 fn count(registry: &mut Registry, name: &str, help: &str, value: i64) {
@@ -221,6 +226,15 @@ mod tests {
         }
         let without = text(&Document::from_value(&healthy()).expect("a document")).expect("text");
         assert!(!without.contains("tidemark_jobs"), "{without}");
+    }
+
+    #[test]
+    fn an_error_code_cannot_break_out_of_its_label() {
+        let mut value = healthy();
+        value["last_hour"]["failed_by_code"] = json!({"a\"b\\c\nd": 1});
+        let text = text(&Document::from_value(&value).expect("a document")).expect("text");
+        let line = r#"tidemark_last_hour_failed_runs{code="a\"b\\c\nd"} 1"#;
+        assert!(text.lines().any(|one| one == line), "{line} is not in\n{text}");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The answers' shape: one for documents, one for errors, the same headers on all.
 
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 use tidemark_queue::{Error, SchemaMismatch};
@@ -46,6 +48,13 @@ pub(crate) fn not_found() -> Response<String> {
 pub(crate) fn method_not_allowed() -> Response<String> {
     let mut response = error(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "use GET or HEAD");
     set(&mut response, ALLOW, ALLOWED);
+    response
+}
+
+/// 413. The body has not been read, so that the connection cannot go on.
+pub(crate) fn too_large() -> Response<String> {
+    let mut response = error(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", "send the request without a body");
+    set(&mut response, CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

@@ -1,7 +1,8 @@
 //! Which path answers what, to whom.
 
+use http::header::CONTENT_LENGTH;
 use http::request::Parts;
-use http::{Method, Response, StatusCode};
+use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tidemark_queue::Connection;
 
@@ -9,6 +10,13 @@ use crate::document::Document;
 use crate::page::Page;
 use crate::readiness::Readiness;
 use crate::{Tokens, attention, metrics, reading, response};
+
+/// The longest body that a request may announce. None is of use here, and none is read.
+const BODY_LIMIT_BYTES: u64 = 16 * 1024;
+
+/// What all this is, for machines.
+const DESCRIPTION: &str = include_str!("openapi.json");
+const DESCRIPTION_TYPE: HeaderValue = HeaderValue::from_static("application/json");
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +27,7 @@ enum Place {
     Health,
     Readiness,
     Metrics,
+    Description,
 }
 
 impl Place {
@@ -31,6 +40,7 @@ impl Place {
             "/healthz" => Self::Health,
             "/readyz" => Self::Readiness,
             "/metrics" => Self::Metrics,
+            "/openapi.json" => Self::Description,
             _ => return None,
         })
     }
@@ -40,7 +50,7 @@ impl Place {
     }
 
     fn needs_database(self) -> bool {
-        !matches!(self, Self::Page | Self::Health)
+        !matches!(self, Self::Page | Self::Health | Self::Description)
     }
 }
 
@@ -78,7 +88,7 @@ impl Router {
         answer
     }
 
-    /// The answer to a request that goes no further: unknown path, other method, OPTIONS, no token.
+    /// The answer to a request that goes no further: unknown path, other method, OPTIONS, a large body, no token.
     fn refusal(&self, request: &Parts) -> Option<Response<String>> {
         let Some(place) = Place::at(request.uri.path()) else {
             return Some(response::not_found());
@@ -88,6 +98,9 @@ impl Router {
             Method::OPTIONS => return Some(response::options()),
             _ => return Some(response::method_not_allowed()),
         }
+        if announced_body_bytes(request) > BODY_LIMIT_BYTES {
+            return Some(response::too_large());
+        }
         (place.needs_token() && !self.tokens.admit(&request.headers)).then(response::unauthorized)
     }
 
@@ -95,6 +108,7 @@ impl Router {
         match place {
             Place::Page => self.page.answer(),
             Place::Health => response::document(StatusCode::OK, &json!({"status": "ok"})),
+            Place::Description => response::with_body(StatusCode::OK, DESCRIPTION_TYPE, DESCRIPTION.to_owned()),
             Place::Readiness => readiness(&Readiness::check(connection).await),
             Place::Document | Place::Dashboard | Place::Metrics => match reading::read(connection).await {
                 Ok(value) => from_document(place, value),
@@ -102,6 +116,12 @@ impl Router {
             },
         }
     }
+}
+
+/// The length that the request announces; a length that is none is more than any limit.
+fn announced_body_bytes(request: &Parts) -> u64 {
+    let announced = request.headers.get(CONTENT_LENGTH);
+    announced.map_or(0, |value| value.to_str().ok().and_then(|text| text.parse().ok()).unwrap_or(u64::MAX))
 }
 
 fn from_document(place: Place, value: Value) -> Response<String> {
@@ -131,7 +151,7 @@ fn readiness(readiness: &Readiness) -> Response<String> {
     let error = json!({"code": "not_ready", "message": "at least one check failed"});
     response::document(
         StatusCode::SERVICE_UNAVAILABLE,
-        &json!({"status": "not_ready", "checks": readiness.to_json(), "error": error}),
+        &json!({"status": "not_ready", "checks": readiness.to_json(), "runbook": readiness.runbook(), "error": error}),
     )
 }
 
@@ -159,7 +179,7 @@ mod tests {
     }
 
     const BEHIND_THE_TOKEN: [&str; 3] = ["/stats-process-refresh-jobs", "/dashboard", "/metrics"];
-    const IN_THE_OPEN: [&str; 3] = ["/", "/healthz", "/readyz"];
+    const IN_THE_OPEN: [&str; 4] = ["/", "/healthz", "/readyz", "/openapi.json"];
 
     fn request(method: &str, path: &str, authorization: &[&str]) -> Parts {
         let mut builder = Request::builder().method(method).uri(path);
@@ -270,8 +290,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn health_and_page_touch_no_database() {
-        for path in ["/", "/healthz"] {
+    async fn health_page_and_description_touch_no_database() {
+        for path in ["/", "/healthz", "/openapi.json"] {
             let (answer, asked) = answer("", &request("GET", path, &[])).await;
             assert_eq!((answer.status().as_u16(), asked), (200, 0), "{path}");
         }
@@ -287,5 +307,35 @@ mod tests {
         let body: Value = serde_json::from_str(answer.body()).expect("JSON");
         assert_eq!(body["checks"]["database"], "failed");
         assert_eq!(body["checks"]["ticks_claim"], "unknown");
+        assert_eq!(body["runbook"], json!({"database": "docs/OPERATIONS.md#database_unreachable"}));
+    }
+
+    #[tokio::test]
+    async fn a_large_body_is_refused_before_the_token_and_the_database_are_looked_at() {
+        let announcing = |length: &str| {
+            let builder = Request::builder().uri("/metrics").header(CONTENT_LENGTH, length);
+            builder.body(()).expect("a request").into_parts().0
+        };
+        for (length, status) in [("0", 401), ("16384", 401), ("16385", 413), ("-1", 413), ("99999999999999999999", 413)]
+        {
+            let (answer, asked) = answer("right", &announcing(length)).await;
+            assert_eq!((answer.status().as_u16(), asked), (status, 0), "{length}");
+            assert_eq!(error_code(&answer), if status == 413 { "payload_too_large" } else { "unauthorized" });
+        }
+    }
+
+    #[tokio::test]
+    async fn the_description_names_every_path_with_the_token_that_it_needs() {
+        let (answer, _asked) = answer("", &request("GET", "/openapi.json", &[])).await;
+        let description: Value = serde_json::from_str(answer.body()).expect("JSON");
+        assert_eq!(description["info"]["version"], env!("CARGO_PKG_VERSION"));
+        let paths = description["paths"].as_object().expect("paths");
+        let known: Vec<&str> = BEHIND_THE_TOKEN.into_iter().chain(IN_THE_OPEN).collect();
+        assert_eq!(paths.len(), known.len());
+        for path in known {
+            assert!(Place::at(path).is_some(), "{path}");
+            let behind = paths[path]["get"]["security"] == json!([{"token": []}]);
+            assert_eq!(behind, BEHIND_THE_TOKEN.contains(&path), "{path}");
+        }
     }
 }
