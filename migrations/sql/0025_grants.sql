@@ -73,6 +73,7 @@ GRANT EXECUTE ON FUNCTION
     tidemark.job_get_v1(uuid),
     tidemark.job_find_v1(text, boolean),
     tidemark.jobs_ops_v1(),
+    tidemark.action_record_v1(bigint, text, text, bigint, text, text),
     tidemark.work_begin_v1(uuid, timestamptz),
     tidemark.alerts_untold_v1(integer),
     tidemark.alerts_told_v1(bigint[], bigint[], boolean[]),
@@ -99,6 +100,7 @@ GRANT EXECUTE ON FUNCTION
     public.stats_projection_worker_status_v1(),
     public.request_stats_refresh(uuid[], boolean),
     tidemark.import_workouts_v1(uuid, text, text, jsonb, boolean),
+    tidemark.action_record_v1(bigint, text, text, bigint, text, text),
     public.enqueue_job(integer, jsonb, text, integer, double precision, integer, text),
     tidemark.jobs_enqueue_v1(integer[], jsonb[], text[], integer[], double precision[], integer[], text[])
 TO service_role;

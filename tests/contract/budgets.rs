@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tidemark_projection::{compute, publish};
 use tidemark_queue::{Invocation, Outcome, claim};
-use tidemark_tests::{Pipeline, invocation, until_true};
+use tidemark_tests::{Pipeline, invocation};
 use tokio_postgres::Client;
 
 use crate::saved_user;

@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{alerts, bench, import, jobs, local, migrate, pause, refresh, settings, stats, status, tick};
+use crate::commands::{
+    alerts, audit, bench, import, jobs, local, migrate, pause, refresh, settings, stats, status, tick,
+};
 
 /// Keeps per-user statistics fresh inside the Postgres an application already has.
 #[derive(Debug, Parser)]
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Jobs(jobs::Options),
     /// List alerts, and test whether they arrive
     Alerts(alerts::Options),
+    /// Show who changed what by hand, and why
+    Audit(audit::Options),
     /// Measure this build on this machine against its goals
     Bench(bench::Options),
     /// Run one invocation of a function, for a machine with a timer

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod alerts;
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod import;
 pub(crate) mod jobs;
@@ -35,6 +36,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Refresh(options) => refresh::run(&options, &source, output).await,
         Command::Jobs(options) => jobs::run(&options, &source, output).await,
         Command::Alerts(options) => alerts::run(&options, &source, output).await,
+        Command::Audit(options) => audit::run(&options, &source, output).await,
         Command::Bench(options) => bench::run(&options, output).await,
         Command::Tick(options) => tick::run(&options, &source, output).await,
     }

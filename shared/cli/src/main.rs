@@ -1,8 +1,10 @@
 //! `tidemark`: the command line. One file per command under `commands/`.
 
 mod arguments;
+mod audit;
 mod bench;
 mod commands;
+mod confirmation;
 mod database;
 mod failure;
 mod freshness;

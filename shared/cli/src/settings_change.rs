@@ -4,6 +4,7 @@ use serde_json::Value;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error};
 
+use crate::audit::Change;
 use crate::failure::Failure;
 use crate::refusal::explain;
 use crate::setting::{self, Kind, LEASE_COVERS_WORK, NUMBERS, SWITCHES, Setting};
@@ -50,15 +51,23 @@ impl SettingsChange {
         }
     }
 
-    /// Changes the row and returns it. A refused value is explained.
-    pub(crate) async fn apply(&self, client: &Client) -> anyhow::Result<Value> {
+    /// Changes the row, remembered as `remembered` and returns it. A refused value is explained.
+    pub(crate) async fn apply(&self, client: &mut Client, mut remembered: Change) -> anyhow::Result<Value> {
         let mut parameters: Vec<(&(dyn ToSql + Sync), Type)> = Vec::with_capacity(NUMBERS + SWITCHES + 1);
         parameters.extend(self.numbers.iter().map(|number| (number as &(dyn ToSql + Sync), Type::INT4)));
         parameters.extend(self.switches.iter().map(|switch| (switch as &(dyn ToSql + Sync), Type::BOOL)));
         parameters.push((&self.note, Type::TEXT));
-        match client.query_typed(SETTINGS_CHANGE, &parameters).await {
-            Ok(rows) => single(&rows),
-            Err(error) => Err(self.explain_refusal(client, error).await),
+        let transaction = client.transaction().await.map_err(explain)?;
+        match transaction.query_typed(SETTINGS_CHANGE, &parameters).await {
+            Ok(rows) => {
+                remembered.record(&transaction, rows.len() as u64).await.map_err(explain)?;
+                transaction.commit().await.map_err(explain)?;
+                single(&rows)
+            }
+            Err(error) => {
+                drop(transaction);
+                Err(self.explain_refusal(client, error).await)
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! The statements of the operator's commands, one per file, so that a test can prepare each against the real schema.
 
+pub(crate) const ACTION_RECORD: &str = include_str!("sql/action_record.sql");
+pub(crate) const ACTIONS: &str = include_str!("sql/actions.sql");
 pub(crate) const ALERTS: &str = include_str!("sql/alerts.sql");
 pub(crate) const JOB_ENQUEUE: &str = include_str!("sql/job_enqueue.sql");
 pub(crate) const JOB_SHOWN: &str = include_str!("sql/job_shown.sql");
@@ -28,10 +30,14 @@ pub(crate) const RESUME_RUNS: &str = include_str!("sql/resume_runs.sql");
 pub(crate) const SETTINGS: &str = include_str!("sql/settings.sql");
 pub(crate) const SETTINGS_CHANGE: &str = include_str!("sql/settings_change.sql");
 pub(crate) const UNKNOWN_USERS: &str = include_str!("sql/unknown_users.sql");
+pub(crate) const USERS_FAILED: &str = include_str!("sql/users_failed.sql");
+pub(crate) const USERS_KNOWN: &str = include_str!("sql/users_known.sql");
 
 /// Name and text of every statement of these commands.
 #[cfg(test)]
 pub(crate) const STATEMENTS: &[(&str, &str)] = &[
+    ("action_record", ACTION_RECORD),
+    ("actions", ACTIONS),
     ("alerts", ALERTS),
     ("job_enqueue", JOB_ENQUEUE),
     ("job_shown", JOB_SHOWN),
@@ -59,6 +65,8 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = &[
     ("settings", SETTINGS),
     ("settings_change", SETTINGS_CHANGE),
     ("unknown_users", UNKNOWN_USERS),
+    ("users_failed", USERS_FAILED),
+    ("users_known", USERS_KNOWN),
 ];
 
 #[cfg(test)]

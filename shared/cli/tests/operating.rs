@@ -27,6 +27,7 @@ impl Operator {
         Command::new(env!("CARGO_BIN_EXE_tidemark"))
             .args(arguments)
             .env("DATABASE_URL", self.database.url_for("postgres"))
+            .env("TIDEMARK_OPERATOR", "night-shift")
             .output()
             .unwrap()
     }
@@ -229,9 +230,82 @@ async fn all_users_are_asked_for_however_many_batches_it_takes() {
     let statement =
         "insert into user_stats_projection_state (user_id) select gen_random_uuid() from generate_series(1, 1203)";
     operator.client.execute(statement, &[]).await.unwrap();
-    assert_eq!(operator.json(&["refresh", "request", "--all"])["users"], 1203);
+    let (code, text) = operator.fails(&["refresh", "request", "--all"]);
+    assert!(code == 2 && text.contains("1203 users would be computed anew"), "{text}");
+    assert!(text.contains("next: ") && text.contains("`tidemark refresh request --all --yes`"), "{text}");
+    assert_eq!(operator.number("select count(*) from user_exercise_stats_refresh_jobs").await, 0);
+    assert_eq!(operator.json(&["refresh", "request", "--all", "--yes"])["users"], 1203);
+    let audited = operator.json(&["audit"])["actions"].clone();
+    assert_eq!((&audited[0]["rows_changed"], &audited[1]), (&1203.into(), &Value::Null), "one line for all batches");
     let waiting = "select count(distinct user_id) from user_exercise_stats_refresh_jobs where status = 'pending'";
     assert_eq!(operator.number(waiting).await, 1203);
+}
+
+#[tokio::test]
+async fn what_is_changed_by_hand_is_remembered_with_who_and_why() {
+    let operator = Operator::new().await;
+    operator.save(USER, "Squat").await;
+    operator.tick();
+    let user = USER.to_string();
+    let job =
+        operator.json(&["jobs", "enqueue", "--type", "7", "--payload", "{}", "--note", "try it"])["job_id"].clone();
+    let job = job.as_str().unwrap().to_owned();
+    operator.json(&["settings", "set", "max_active=3", "--note", "more"]);
+    operator.json(&["pause", "claim", "--note", "night"]);
+    operator.json(&["resume", "claim"]);
+    operator.json(&["refresh", "request", &user, "--note", "asked by support"]);
+    operator.json(&["jobs", "cancel", &job]);
+    operator.json(&["jobs", "requeue", &job]);
+    operator.json(&["refresh", "rebuild"]);
+    operator.json(&["refresh", "rebuild", "--cancel"]);
+    // What changes nothing leaves no line, whether it was refused or there was nothing to do.
+    operator.fails(&["settings", "set", "max_active=0", "--note", "none"]);
+    operator.json(&["refresh", "rebuild", "--cancel"]);
+    operator.json(&["refresh", "resume", "--all-failed"]);
+    let listed = operator.json(&["audit"]);
+    let told: Vec<(&str, &str, i64, &str)> = listed["actions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .rev()
+        .map(|action| {
+            let text = |name: &str| action[name].as_str().unwrap();
+            (text("command"), text("subject"), action["rows_changed"].as_i64().unwrap(), text("note"))
+        })
+        .collect();
+    let enqueued = format!("{job}, type 7");
+    let expected = [
+        ("jobs enqueue", enqueued.as_str(), 1, "try it"),
+        ("settings set", "max_active=3", 1, "more"),
+        ("pause", "claim", 1, "night"),
+        ("resume", "claim", 1, ""),
+        ("refresh request", user.as_str(), 1, "asked by support"),
+        ("jobs cancel", job.as_str(), 1, ""),
+        ("jobs requeue", job.as_str(), 1, ""),
+        ("refresh rebuild", "everybody", 1, ""),
+        ("refresh rebuild", "--cancel", 1, ""),
+    ];
+    assert_eq!(told, expected);
+    let newest = &listed["actions"][0];
+    assert_eq!((&newest["operator"], &newest["database_role"]), (&"night-shift".into(), &"postgres".into()));
+    let screen = operator.run(&["audit", "--limit", "2"]);
+    let screen = String::from_utf8(screen.stdout).unwrap();
+    assert!(screen.contains("night-shift as postgres") && !screen.contains("max_active"), "{screen}");
+}
+
+#[tokio::test]
+async fn lines_of_the_audit_go_after_400_days_and_are_nobodys_to_write_for_another() {
+    let operator = Operator::new().await;
+    let old = "insert into tidemark.operator_actions (command, subject, rows_changed, operator, note, acted_at)
+        select 'pause', 'claim', 1, 'somebody', '', now() - interval '401 days' from generate_series(1, 3)";
+    operator.client.execute(old, &[]).await.unwrap();
+    operator.json(&["pause", "--note", "now"]);
+    assert_eq!(operator.number("select count(*) from tidemark.operator_actions").await, 1);
+    let worker = operator.database.worker().await;
+    let add = "select tidemark.action_record_v1((select 1::bigint), 'pause', '', 5, '', '')";
+    let id = operator.number("select max(id) from tidemark.operator_actions").await;
+    worker.execute(&add.replace("(select 1::bigint)", &id.to_string()), &[]).await.unwrap();
+    assert_eq!(operator.number("select rows_changed from tidemark.operator_actions").await, 1);
 }
 
 #[tokio::test]

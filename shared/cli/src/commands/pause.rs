@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
+use crate::audit::Change;
 use crate::database::Source;
 use crate::output::Output;
 use crate::settings_change::SettingsChange;
@@ -94,7 +95,9 @@ async fn turn(
         change.switch(switch.column(), on);
     }
     let database = source.open()?;
-    let row = change.apply(&database.admin().await?).await?;
+    let named: Vec<&str> = switches.iter().map(|switch| switch.name()).collect();
+    let remembered = Change::new(if on { "resume" } else { "pause" }, named.join(" "), note);
+    let row = change.apply(&mut database.admin().await?, remembered).await?;
     output.answer(&row, || describe(&row))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -12,12 +12,15 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
+use crate::audit::{self, Change, Why};
+use crate::confirmation::Confirmation;
 use crate::database::Source;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::refusal::explain;
 use crate::statements::{
-    REFRESH_REQUEST, REFRESH_REQUEST_BATCH, RESUME_ALL_JOBS, RESUME_JOBS, RESUME_RUNS, UNKNOWN_USERS,
+    REFRESH_REQUEST, REFRESH_REQUEST_BATCH, RESUME_ALL_JOBS, RESUME_JOBS, RESUME_RUNS, UNKNOWN_USERS, USERS_FAILED,
+    USERS_KNOWN,
 };
 
 /// Users marked per statement. A statement holds their rows until it ends, and saves of theirs wait so long.
@@ -29,7 +32,7 @@ const UNKNOWN_NAMED: usize = 5;
 /// Options of `tidemark refresh`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    tidemark refresh request --all --low-priority\n  \
+    tidemark refresh request --all --low-priority --yes\n  \
     tidemark refresh resume --all-failed\n  \
     tidemark refresh rebuild --status")]
 pub(crate) struct Options {
@@ -71,6 +74,10 @@ struct RequestOptions {
     /// After every save by a live user
     #[arg(long)]
     low_priority: bool,
+    #[command(flatten)]
+    confirmation: Confirmation,
+    #[command(flatten)]
+    why: Why,
 }
 
 /// Options of `tidemark refresh resume`.
@@ -82,6 +89,10 @@ struct ResumeOptions {
     /// Everybody's
     #[arg(long, conflicts_with = "user")]
     all_failed: bool,
+    #[command(flatten)]
+    confirmation: Confirmation,
+    #[command(flatten)]
+    why: Why,
 }
 
 /// What a request did.
@@ -105,29 +116,50 @@ pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> a
     let mut client = database.admin().await?;
     match &options.action {
         Action::Request(request) => {
-            let requested = Requested { users: ask(request, &client).await?, low_priority: request.low_priority };
+            let requested = Requested { users: ask(request, &mut client).await?, low_priority: request.low_priority };
             output.answer(&requested, || requested.describe())?;
         }
         Action::Resume(resume) => {
-            let resumed = begin_anew(resume.user, &mut client).await.map_err(explain)?;
+            if resume.user.is_none() {
+                let failed = count(&client, USERS_FAILED).await?;
+                resume.confirmation.check(failed, "would be tried again", "refresh resume --all-failed")?;
+            }
+            let resumed = begin_anew(resume, &mut client).await.map_err(explain)?;
             output.answer(&resumed, || resumed.describe(resume.user))?;
         }
-        Action::Rebuild(rebuild) => rebuild::run(rebuild, &client, output).await?,
+        Action::Rebuild(rebuild) => rebuild::run(rebuild, &mut client, output).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn ask(request: &RequestOptions, client: &Client) -> anyhow::Result<i64> {
+/// The number that `statement` counts.
+async fn count(client: &Client, statement: &str) -> anyhow::Result<u64> {
+    let rows = client.query_typed(statement, &[]).await.map_err(explain)?;
+    Ok(rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>(0))?.unsigned_abs())
+}
+
+async fn ask(request: &RequestOptions, client: &mut Client) -> anyhow::Result<i64> {
+    let order = if request.low_priority { " --low-priority" } else { "" };
     if request.all {
-        return ask_for_all(client, request.low_priority).await;
+        let known = count(client, USERS_KNOWN).await?;
+        let command = format!("refresh request --all{order}");
+        request.confirmation.check(known, "would be computed anew", &command)?;
+        let mut remembered = Change::because("refresh request", format!("--all{order}"), &request.why);
+        return ask_for_all(client, request.low_priority, &mut remembered).await;
     }
     let distinct: Vec<Uuid> = BTreeSet::from_iter(request.users.iter().copied()).into_iter().collect();
     refuse_unknown(client, &distinct).await?;
+    let mut remembered =
+        Change::because("refresh request", format!("{}{order}", audit::listed(&distinct)), &request.why);
     let mut asked = 0;
     for batch in distinct.chunks(USERS_PER_STATEMENT) {
         let parameters = [(&batch as _, Type::UUID_ARRAY), (&request.low_priority as _, Type::BOOL)];
-        let rows = client.query_typed(REFRESH_REQUEST, &parameters).await.map_err(explain)?;
-        asked += rows.first().map_or(Ok(0), |row| row.try_get::<_, i32>(0)).map(i64::from)?;
+        let transaction = client.transaction().await.map_err(explain)?;
+        let rows = transaction.query_typed(REFRESH_REQUEST, &parameters).await.map_err(explain)?;
+        let number = rows.first().map_or(Ok(0), |row| row.try_get::<_, i32>(0)).map(i64::from)?;
+        remembered.record(&transaction, number.unsigned_abs()).await.map_err(explain)?;
+        transaction.commit().await.map_err(explain)?;
+        asked += number;
     }
     Ok(asked)
 }
@@ -151,7 +183,7 @@ async fn refuse_unknown(client: &Client, users: &[Uuid]) -> anyhow::Result<()> {
 }
 
 /// Asks for everybody, in the order of the users' ids, so many per statement. Ended early, it can simply be run again.
-async fn ask_for_all(client: &Client, low_priority: bool) -> anyhow::Result<i64> {
+async fn ask_for_all(client: &mut Client, low_priority: bool, remembered: &mut Change) -> anyhow::Result<i64> {
     let progress = ProgressBar::new_spinner().with_message("users asked for: 0");
     progress.enable_steady_tick(Duration::from_millis(100));
     let limit = i64::try_from(USERS_PER_STATEMENT)?;
@@ -159,11 +191,14 @@ async fn ask_for_all(client: &Client, low_priority: bool) -> anyhow::Result<i64>
     let mut asked = 0;
     loop {
         let parameters = [(&after as _, Type::UUID), (&low_priority as _, Type::BOOL), (&limit as _, Type::INT8)];
-        let rows = client.query_typed(REFRESH_REQUEST_BATCH, &parameters).await.map_err(explain)?;
+        let transaction = client.transaction().await.map_err(explain)?;
+        let rows = transaction.query_typed(REFRESH_REQUEST_BATCH, &parameters).await.map_err(explain)?;
         let (number, last): (i32, Option<Uuid>) = match rows.first() {
             Some(row) => (row.try_get(0)?, row.try_get(1)?),
             None => (0, None),
         };
+        remembered.record(&transaction, number.unsigned_abs().into()).await.map_err(explain)?;
+        transaction.commit().await.map_err(explain)?;
         asked += i64::from(number);
         progress.set_message(format!("users asked for: {asked}"));
         if last.is_none() {
@@ -175,7 +210,9 @@ async fn ask_for_all(client: &Client, low_priority: bool) -> anyhow::Result<i64>
 }
 
 /// The two updates of a manual resume, in one transaction. Nothing of the source or of what is dirty is touched.
-async fn begin_anew(user: Option<Uuid>, client: &mut Client) -> Result<Resumed, tokio_postgres::Error> {
+async fn begin_anew(resume: &ResumeOptions, client: &mut Client) -> Result<Resumed, tokio_postgres::Error> {
+    let user = resume.user;
+    let subject = user.map_or_else(|| "--all-failed".to_owned(), |user| user.to_string());
     let transaction = client.transaction().await?;
     let jobs = match user {
         Some(user) => transaction.query_typed(RESUME_JOBS, &[(&user, Type::UUID)]).await?,
@@ -185,6 +222,8 @@ async fn begin_anew(user: Option<Uuid>, client: &mut Client) -> Result<Resumed, 
     users.extend(user);
     let listed: Vec<Uuid> = users.iter().copied().collect();
     let runs = transaction.execute_typed(RESUME_RUNS, &[(&listed, Type::UUID_ARRAY)]).await?;
+    let mut remembered = Change::because("refresh resume", subject, &resume.why);
+    remembered.record(&transaction, jobs.len() as u64).await?;
     transaction.commit().await?;
     Ok(Resumed { users: if jobs.is_empty() { 0 } else { users.len() }, jobs: jobs.len(), runs })
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
+use crate::audit;
 use crate::database::Source;
 use crate::output::Output;
 use crate::setting;
@@ -44,13 +45,16 @@ struct SetOptions {
 pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> anyhow::Result<ExitCode> {
     let change = match &options.action {
         None => None,
-        Some(Action::Set(set)) => Some(change(set)?),
+        Some(Action::Set(set)) => Some((change(set)?, set)),
     };
     let database = source.open()?;
-    let client = database.admin().await?;
+    let mut client = database.admin().await?;
     let row = match change {
         None => settings_change::read(&client).await?,
-        Some(change) => change.apply(&client).await?,
+        Some((change, set)) => {
+            let remembered = audit::Change::new("settings set", set.assignments.join(" "), set.note.as_deref());
+            change.apply(&mut client, remembered).await?
+        }
     };
     output.answer(&row, || describe(&row))?;
     Ok(ExitCode::SUCCESS)

@@ -7,9 +7,10 @@ use tidemark_queue::jobs;
 use uuid::Uuid;
 
 use super::distinct;
+use crate::audit::{Change, Why};
 use crate::database::Source;
 use crate::output::Output;
-use crate::refusal::explain_call;
+use crate::refusal::{explain, explain_call};
 
 /// Options of `tidemark jobs cancel`.
 #[derive(Debug, clap::Args)]
@@ -21,6 +22,8 @@ pub(crate) struct CancelOptions {
     /// Which jobs
     #[arg(value_name = "JOB_ID", required = true)]
     job_ids: Vec<Uuid>,
+    #[command(flatten)]
+    why: Why,
 }
 
 /// What became of one job.
@@ -49,11 +52,16 @@ struct Answer {
 /// Runs the command.
 pub(crate) async fn run(options: &CancelOptions, source: &Source, output: Output) -> anyhow::Result<ExitCode> {
     let database = source.open()?;
-    let client = database.admin().await?;
+    let mut client = database.admin().await?;
     let mut cancelled = Vec::new();
     for job_id in distinct(&options.job_ids) {
-        let outcome = jobs::cancel(&client, job_id).await.map_err(explain_call)?.into();
-        cancelled.push(Cancelled { job_id, outcome });
+        let transaction = client.transaction().await.map_err(explain)?;
+        let outcome = jobs::cancel(&transaction, job_id).await.map_err(explain_call)?.into();
+        let one = Cancelled { job_id, outcome };
+        let mut remembered = Change::because("jobs cancel", job_id.to_string(), &options.why);
+        remembered.record(&transaction, u64::from(one.is_cancelled())).await.map_err(explain)?;
+        transaction.commit().await.map_err(explain)?;
+        cancelled.push(one);
     }
     let answer = Answer { jobs: cancelled };
     output.answer(&answer, || answer.jobs.iter().map(Cancelled::describe).collect::<Vec<_>>().join("\n"))?;

@@ -9,6 +9,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
+use crate::audit::{Change, Why};
 use crate::database::Source;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -51,6 +52,8 @@ pub(crate) struct EnqueueOptions {
     /// Jobs of a group take turns with other groups, and may be limited in how many run at once
     #[arg(long, value_name = "KEY")]
     group: Option<String>,
+    #[command(flatten)]
+    why: Why,
 }
 
 /// The answer.
@@ -68,7 +71,7 @@ pub(crate) async fn run(options: &EnqueueOptions, source: &Source, output: Outpu
     };
     check_json(&payload)?;
     let database = source.open()?;
-    let client = database.admin().await?;
+    let mut client = database.admin().await?;
     let parameters = [
         (&options.job_type as _, Type::INT4),
         (&payload as _, Type::TEXT),
@@ -78,9 +81,14 @@ pub(crate) async fn run(options: &EnqueueOptions, source: &Source, output: Outpu
         (&options.max_attempts as _, Type::INT4),
         (&options.group as _, Type::TEXT),
     ];
-    let rows = client.query_typed(JOB_ENQUEUE, &parameters).await.map_err(refused)?;
+    let transaction = client.transaction().await.map_err(refused)?;
+    let rows = transaction.query_typed(JOB_ENQUEUE, &parameters).await.map_err(refused)?;
     let row = rows.first().ok_or_else(|| anyhow::anyhow!("the database did not say what became of the job"))?;
     let enqueued = Enqueued { job_id: row.try_get(0)?, inserted: row.try_get(1)? };
+    let subject = format!("{}, type {}", enqueued.job_id, options.job_type);
+    let mut remembered = Change::because("jobs enqueue", subject, &options.why);
+    remembered.record(&transaction, u64::from(enqueued.inserted)).await.map_err(refused)?;
+    transaction.commit().await.map_err(refused)?;
     output.answer(&enqueued, || enqueued.describe(options.delay))?;
     Ok(ExitCode::SUCCESS)
 }

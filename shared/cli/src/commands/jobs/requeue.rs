@@ -12,6 +12,7 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::{distinct, jobs};
+use crate::audit::{self, Change, Why};
 use crate::database::Source;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -45,6 +46,8 @@ pub(crate) struct RequeueOptions {
     /// With --all-dead: do it
     #[arg(long, requires = "all_dead", conflicts_with = "job_ids")]
     yes: bool,
+    #[command(flatten)]
+    why: Why,
 }
 
 /// What became of one job.
@@ -84,14 +87,15 @@ struct Dead {
 /// Runs the command.
 pub(crate) async fn run(options: &RequeueOptions, source: &Source, output: Output) -> anyhow::Result<ExitCode> {
     let database = source.open()?;
-    let client = database.admin().await?;
+    let mut client = database.admin().await?;
     if options.all_dead {
-        let requeued = all_dead(options, &client).await?;
+        let requeued = all_dead(options, &mut client).await?;
         output.answer(&requeued, || requeued.describe_all())?;
         return Ok(ExitCode::SUCCESS);
     }
     let ids = distinct(&options.job_ids);
-    let answers = requeue(&client, &ids).await?;
+    let mut remembered = Change::because("jobs requeue", audit::listed(&ids), &options.why);
+    let answers = requeue(&mut client, &ids, &mut remembered).await?;
     let requeued = Requeued { requeued: pending(&answers), cancelled_left: 0, jobs: answers };
     output.answer(&requeued, || requeued.jobs.iter().map(Answer::describe).collect::<Vec<_>>().join("\n"))?;
     let left = requeued.jobs.iter().any(|answer| answer.outcome != "pending");
@@ -102,8 +106,9 @@ pub(crate) async fn run(options: &RequeueOptions, source: &Source, output: Outpu
 }
 
 /// Requeues these jobs; answers in the order of the ids.
-async fn requeue(client: &Client, ids: &[Uuid]) -> anyhow::Result<Vec<Answer>> {
-    let rows = client.query_typed(JOBS_REQUEUE, &[(&ids, Type::UUID_ARRAY)]).await.map_err(explain)?;
+async fn requeue(client: &mut Client, ids: &[Uuid], remembered: &mut Change) -> anyhow::Result<Vec<Answer>> {
+    let transaction = client.transaction().await.map_err(explain)?;
+    let rows = transaction.query_typed(JOBS_REQUEUE, &[(&ids, Type::UUID_ARRAY)]).await.map_err(explain)?;
     let mut answers = Vec::with_capacity(rows.len());
     for row in rows {
         let (outcome, status): (&str, Option<i16>) = (row.try_get(1)?, row.try_get(3)?);
@@ -116,11 +121,13 @@ async fn requeue(client: &Client, ids: &[Uuid]) -> anyhow::Result<Vec<Answer>> {
         let state = status.and_then(Status::of_number).map(Status::word);
         answers.push(Answer { job_id: row.try_get(0)?, outcome, active_job_id: row.try_get(2)?, state });
     }
+    remembered.record(&transaction, pending(&answers)).await.map_err(explain)?;
+    transaction.commit().await.map_err(explain)?;
     answers.sort_by_key(|answer| ids.iter().position(|id| *id == answer.job_id));
     Ok(answers)
 }
 
-async fn all_dead(options: &RequeueOptions, client: &Client) -> anyhow::Result<Requeued> {
+async fn all_dead(options: &RequeueOptions, client: &mut Client) -> anyhow::Result<Requeued> {
     let counts = count(options.job_type, client).await?;
     let number = counts.iter().map(|dead| dead.number).sum::<u64>();
     let mut requeued =
@@ -133,6 +140,8 @@ async fn all_dead(options: &RequeueOptions, client: &Client) -> anyhow::Result<R
     }
     let progress = ProgressBar::new(number).with_message("requeueing");
     progress.enable_steady_tick(Duration::from_millis(100));
+    let chosen = options.job_type.map_or_else(String::new, |number| format!(" --type {number}"));
+    let mut remembered = Change::because("jobs requeue", format!("--all-dead{chosen}"), &options.why);
     let mut cursor = Cursor { job_type: options.job_type, after: None, after_id: Uuid::nil(), until };
     loop {
         let ids = cursor.next(client).await?;
@@ -140,7 +149,7 @@ async fn all_dead(options: &RequeueOptions, client: &Client) -> anyhow::Result<R
             progress.finish_and_clear();
             return Ok(requeued);
         }
-        let answers = requeue(client, &ids).await?;
+        let answers = requeue(client, &ids, &mut remembered).await?;
         requeued.requeued += pending(&answers);
         progress.inc(ids.len() as u64);
         requeued.jobs.extend(answers.into_iter().filter(|answer| answer.outcome != "pending"));

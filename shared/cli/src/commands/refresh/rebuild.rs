@@ -5,9 +5,11 @@ use tidemark_status::Rebuild;
 use tokio_postgres::Client;
 use tokio_postgres::types::Json;
 
+use crate::audit::{Change, Why};
+use crate::confirmation::Confirmation;
 use crate::output::Output;
 use crate::refusal::explain;
-use crate::statements::{REBUILD_CANCEL, REBUILD_START, REBUILD_STATUS};
+use crate::statements::{REBUILD_CANCEL, REBUILD_START, REBUILD_STATUS, USERS_KNOWN};
 use crate::status_screen::rebuild_line;
 
 /// Options of `tidemark refresh rebuild`.
@@ -19,6 +21,10 @@ pub(super) struct RebuildOptions {
     /// End the rebuild that is under way; users who are marked already are still refreshed
     #[arg(long)]
     cancel: bool,
+    #[command(flatten)]
+    confirmation: Confirmation,
+    #[command(flatten)]
+    why: Why,
 }
 
 /// The answer.
@@ -33,14 +39,24 @@ struct Told {
 }
 
 /// Runs the command.
-pub(super) async fn run(options: &RebuildOptions, client: &Client, output: Output) -> anyhow::Result<()> {
+pub(super) async fn run(options: &RebuildOptions, client: &mut Client, output: Output) -> anyhow::Result<()> {
     let (mut started, mut cancelled) = (false, false);
     if options.cancel {
-        let rows = client.query_typed(REBUILD_CANCEL, &[]).await.map_err(explain)?;
+        let transaction = client.transaction().await.map_err(explain)?;
+        let rows = transaction.query_typed(REBUILD_CANCEL, &[]).await.map_err(explain)?;
         cancelled = rows.first().map_or(Ok(None), |row| row.try_get::<_, Option<i64>>(0))?.is_some();
+        let mut remembered = Change::because("refresh rebuild", "--cancel", &options.why);
+        remembered.record(&transaction, cancelled.into()).await.map_err(explain)?;
+        transaction.commit().await.map_err(explain)?;
     } else if !options.status {
-        let rows = client.query_typed(REBUILD_START, &[]).await.map_err(explain)?;
+        let users = super::count(client, USERS_KNOWN).await?;
+        options.confirmation.check(users, "would be computed anew, behind every save", "refresh rebuild")?;
+        let transaction = client.transaction().await.map_err(explain)?;
+        let rows = transaction.query_typed(REBUILD_START, &[]).await.map_err(explain)?;
         started = rows.first().map_or(Ok(false), |row| row.try_get(1))?;
+        let mut remembered = Change::because("refresh rebuild", "everybody", &options.why);
+        remembered.record(&transaction, if started { users } else { 0 }).await.map_err(explain)?;
+        transaction.commit().await.map_err(explain)?;
     }
     let rows = client.query_typed(REBUILD_STATUS, &[]).await.map_err(explain)?;
     let rebuild = rows.first().map_or(Ok(None), |row| row.try_get::<_, Option<Json<Rebuild>>>(0))?;
