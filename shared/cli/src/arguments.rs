@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    alerts, audit, bench, import, jobs, local, migrate, pause, refresh, settings, stats, status, tick,
+    alerts, audit, bench, doctor, import, jobs, local, migrate, pause, refresh, settings, stats, status, tick,
 };
 
 /// Keeps per-user statistics fresh inside the Postgres an application already has.
@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Alerts(alerts::Options),
     /// Show who changed what by hand, and why
     Audit(audit::Options),
+    /// Check connection, schema, roles, clock, ticks, vacuum and settings, each with its remedy
+    Doctor(doctor::Options),
     /// Measure this build on this machine against its goals
     Bench(bench::Options),
     /// Run one invocation of a function, for a machine with a timer

@@ -3,6 +3,7 @@
 pub(crate) mod alerts;
 pub(crate) mod audit;
 pub(crate) mod bench;
+pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod jobs;
 pub(crate) mod local;
@@ -38,6 +39,7 @@ pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Alerts(options) => alerts::run(&options, &source, output).await,
         Command::Audit(options) => audit::run(&options, &source, output).await,
         Command::Bench(options) => bench::run(&options, output).await,
+        Command::Doctor(options) => doctor::run(&options, &source, output).await,
         Command::Tick(options) => tick::run(&options, &source, output).await,
     }
 }

@@ -6,6 +6,7 @@ mod bench;
 mod commands;
 mod confirmation;
 mod database;
+mod doctor;
 mod failure;
 mod freshness;
 mod http_server;

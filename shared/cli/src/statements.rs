@@ -3,6 +3,12 @@
 pub(crate) const ACTION_RECORD: &str = include_str!("sql/action_record.sql");
 pub(crate) const ACTIONS: &str = include_str!("sql/actions.sql");
 pub(crate) const ALERTS: &str = include_str!("sql/alerts.sql");
+pub(crate) const DOCTOR_ALERTS: &str = include_str!("sql/doctor_alerts.sql");
+pub(crate) const DOCTOR_CLOCK: &str = include_str!("sql/doctor_clock.sql");
+pub(crate) const DOCTOR_GRANTS: &str = include_str!("sql/doctor_grants.sql");
+pub(crate) const DOCTOR_ROLES: &str = include_str!("sql/doctor_roles.sql");
+pub(crate) const DOCTOR_SERVER: &str = include_str!("sql/doctor_server.sql");
+pub(crate) const DOCTOR_VACUUM: &str = include_str!("sql/doctor_vacuum.sql");
 pub(crate) const JOB_ENQUEUE: &str = include_str!("sql/job_enqueue.sql");
 pub(crate) const JOB_SHOWN: &str = include_str!("sql/job_shown.sql");
 pub(crate) const JOBS_DEAD: &str = include_str!("sql/jobs_dead.sql");
@@ -39,6 +45,12 @@ pub(crate) const STATEMENTS: &[(&str, &str)] = &[
     ("action_record", ACTION_RECORD),
     ("actions", ACTIONS),
     ("alerts", ALERTS),
+    ("doctor_alerts", DOCTOR_ALERTS),
+    ("doctor_clock", DOCTOR_CLOCK),
+    ("doctor_grants", DOCTOR_GRANTS),
+    ("doctor_roles", DOCTOR_ROLES),
+    ("doctor_server", DOCTOR_SERVER),
+    ("doctor_vacuum", DOCTOR_VACUUM),
     ("job_enqueue", JOB_ENQUEUE),
     ("job_shown", JOB_SHOWN),
     ("jobs_dead", JOBS_DEAD),

@@ -251,7 +251,7 @@ pub struct Pause {
 
 /// How a function ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ticking {
+pub enum Ticking {
     /// It ticked lately.
     Fresh,
     /// The settings row pauses it.
@@ -272,7 +272,8 @@ impl Document {
     }
 
     /// The functions that are expected to tick, and how they do. `work` is one of them once the general queue is installed.
-    pub(crate) fn ticking(&self) -> Vec<(&'static str, Ticking)> {
+    #[must_use]
+    pub fn ticking(&self) -> Vec<(&'static str, Ticking)> {
         let work_installed =
             self.jobs.is_some() || self.ticks.get("work").is_some_and(|tick| tick.age_seconds.is_some());
         let functions = [

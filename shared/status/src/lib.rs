@@ -30,8 +30,8 @@ mod router;
 mod statements;
 mod tokens;
 
-pub use document::{Document, Jobs, LastHour, Lease, Leases, Pause, Queue, Rebuild, Settings, Tick};
+pub use document::{Document, Jobs, LastHour, Lease, Leases, Pause, Queue, Rebuild, Settings, Tick, Ticking};
 pub use reading::read;
 pub use router::Router;
-pub use statements::STATEMENTS;
+pub use statements::{STATEMENTS, worker_functions};
 pub use tokens::Tokens;
