@@ -43,7 +43,12 @@ fn likeness(wanted: &[String], name: &[String]) -> f64 {
     // "Barbell Bench Press" is "Bench Press (Barbell)".
     let letters = normalized_damerau_levenshtein(&wanted_joined, &name_joined)
         .max(normalized_damerau_levenshtein(&sorted(wanted), &sorted(name)));
-    if letters < 1.0 && name_joined.contains(&wanted_joined) { letters.max(0.9) } else { letters }
+    match name_joined.find(&wanted_joined) {
+        // The whole name, however its words are put, goes before a part of one, and a beginning before any other part.
+        Some(0) if letters < 1.0 => 0.98 + letters / 100.0,
+        Some(_) if letters < 1.0 => 0.9 + letters / 100.0,
+        _ => letters,
+    }
 }
 
 #[cfg(test)]
@@ -74,6 +79,12 @@ mod tests {
         ] {
             assert_eq!(nearest(wanted, NAMES).first(), Some(&name), "{wanted}");
         }
+    }
+
+    #[test]
+    fn a_beginning_goes_before_another_part_and_the_shorter_name_before_the_longer() {
+        let names = ["Bulgarian Split Squat", "Squat (Smith Machine)", "Squat (Barbell)"];
+        assert_eq!(nearest("squat", names), ["Squat (Barbell)", "Squat (Smith Machine)", "Bulgarian Split Squat"]);
     }
 
     #[test]

@@ -38,11 +38,14 @@ impl Output {
     }
 }
 
-/// Names and notes come from people: no control character of theirs reaches the terminal. Line breaks stay.
+/// Names and notes come from people: no control character of theirs reaches the terminal, nor one that turns the direction of
+/// what follows it. Line breaks stay.
 pub(crate) fn for_terminals(text: &str) -> String {
-    text.chars()
-        .map(|character| if character.is_control() && character != '\n' { '\u{fffd}' } else { character })
-        .collect()
+    let controls = |character: char| {
+        character.is_control() && character != '\n'
+            || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|character| if controls(character) { '\u{fffd}' } else { character }).collect()
 }
 
 /// Logs go to stderr; warnings only, unless asked for.
@@ -62,7 +65,8 @@ mod tests {
     use super::for_terminals;
 
     #[test]
-    fn no_control_character_but_the_line_break_reaches_the_terminal() {
+    fn no_control_character_but_the_line_break_and_no_turn_of_direction_reaches_the_terminal() {
+        assert_eq!(for_terminals("\u{202e}tauqS\u{2066}"), "\u{fffd}tauqS\u{fffd}");
         assert_eq!(for_terminals("Squat\u{1b}[2J\u{9b}1m\r\nBench"), "Squat\u{fffd}[2J\u{fffd}1m\u{fffd}\nBench");
     }
 }
