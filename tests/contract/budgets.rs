@@ -203,7 +203,7 @@ async fn an_invocation_lingers_for_work_that_is_on_its_way() {
         tokio::join!(compute::handle(&mut first, &lingering), publish::handle(&mut second, &lingering), async {
             let both = "SELECT count(*) = 2 FROM tidemark.ticks WHERE function_name IN ('compute', 'publish')
                 AND last_outcome = 'idle'";
-            until_true(&pipeline.admin, both, &[]).await;
+            tidemark_tests::until_true(&pipeline.admin, both, &[]).await;
             claim::handle(&mut third, &soon).await
         });
     assert_eq!((claimed.succeeded, computed.succeeded, published.succeeded), (1, 1, 1));
