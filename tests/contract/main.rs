@@ -26,6 +26,7 @@ mod schedules;
 mod schema_versions;
 mod settings;
 mod status;
+mod status_history;
 mod ticks;
 
 use tidemark_queue::Outcome;

@@ -30,6 +30,7 @@ const WORKER_FUNCTIONS: &[&str] = &[
     "tidemark.source_bodyweights_v1",
     "tidemark.source_dirty_v1",
     "public.stats_projection_worker_status_v1",
+    "tidemark.dashboard_v1",
     "public.enqueue_job",
     "tidemark.jobs_enqueue_v1",
     "tidemark.jobs_claim_v1",

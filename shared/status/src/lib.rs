@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | `GET /stats-process-refresh-jobs` | yes | `{"worker_status": <the status document>}` |
 //! | `GET /` | no, its data yes | the page, self-contained |
-//! | `GET /dashboard` | yes | what the page shows: the document, and what needs attention in words |
+//! | `GET /dashboard` | yes | what the page shows: the document, what needs attention in words, the last hour by the minute, what failed for good |
 //! | `GET /healthz` | no | 200; no database is touched |
 //! | `GET /readyz` | no | 200 or 503 with named checks and no figures |
 //! | `GET /metrics` | yes | OpenMetrics text |

@@ -5,6 +5,7 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tidemark_queue::Connection;
+use tidemark_runbook::Symptom;
 
 use crate::document::Document;
 use crate::page::Page;
@@ -110,7 +111,11 @@ impl Router {
             Place::Health => response::document(StatusCode::OK, &json!({"status": "ok"})),
             Place::Description => response::with_body(StatusCode::OK, DESCRIPTION_TYPE, DESCRIPTION.to_owned()),
             Place::Readiness => readiness(&Readiness::check(connection).await),
-            Place::Document | Place::Dashboard | Place::Metrics => match reading::read(connection).await {
+            Place::Dashboard => match reading::dashboard(connection).await {
+                Ok((value, beside)) => dashboard(value, beside),
+                Err(error) => response::from_database(&error),
+            },
+            Place::Document | Place::Metrics => match reading::read(connection).await {
                 Ok(value) => from_document(place, value),
                 Err(error) => response::from_database(&error),
             },
@@ -129,19 +134,33 @@ fn from_document(place: Place, value: Value) -> Response<String> {
         return response::document(StatusCode::OK, &json!({"worker_status": value}));
     }
     let Ok(document) = Document::from_value(&value) else {
-        let message = "the status document has another form than this build knows";
-        return response::error(StatusCode::INTERNAL_SERVER_ERROR, "internal", message);
+        return unknown_form();
     };
-    if place == Place::Dashboard {
-        let attention = attention::of(&document);
-        return response::document(StatusCode::OK, &json!({"worker_status": value, "attention": attention}));
-    }
     match metrics::text(&document) {
         Ok(text) => response::with_body(StatusCode::OK, metrics::CONTENT_TYPE, text),
         Err(_formatting) => {
             response::error(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the metrics could not be written")
         }
     }
+}
+
+/// What the page shows: the document, what needs attention, and what stands `beside` them, each alert with its section of the guide.
+fn dashboard(value: Value, mut beside: Value) -> Response<String> {
+    let Ok(document) = Document::from_value(&value) else {
+        return unknown_form();
+    };
+    for alert in beside["alerts"].as_array_mut().into_iter().flatten() {
+        let symptom = alert["kind"].as_str().and_then(Symptom::of_alert).unwrap_or(Symptom::OpenAlerts);
+        alert["section"] = json!(symptom.section());
+    }
+    beside["worker_status"] = value;
+    beside["attention"] = json!(attention::of(&document));
+    response::document(StatusCode::OK, &beside)
+}
+
+fn unknown_form() -> Response<String> {
+    let message = "the status document has another form than this build knows";
+    response::error(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
 }
 
 fn readiness(readiness: &Readiness) -> Response<String> {

@@ -1,9 +1,10 @@
 //! Every statement of this crate, one per file, so that a test can prepare each against the real schema.
 
 pub(crate) const SCHEMA_IS_KNOWN: &str = include_str!("sql/schema_is_known.sql");
+pub(crate) const DASHBOARD: &str = include_str!("sql/dashboard.sql");
 
 /// Name and text of every statement of this crate.
-pub const STATEMENTS: &[(&str, &str)] = &[("schema_is_known", SCHEMA_IS_KNOWN)];
+pub const STATEMENTS: &[(&str, &str)] = &[("schema_is_known", SCHEMA_IS_KNOWN), ("dashboard", DASHBOARD)];
 
 /// The functions that a worker calls, with their arguments, as `regprocedure` reads them.
 #[must_use]

@@ -20,6 +20,7 @@ FROM (VALUES
     ('tidemark.source_bodyweights_v1(uuid)'),
     ('tidemark.source_dirty_v1(uuid, integer)'),
     ('public.stats_projection_worker_status_v1()'),
+    ('tidemark.dashboard_v1()'),
     ('public.enqueue_job(integer, jsonb, text, integer, double precision, integer, text)'),
     ('tidemark.jobs_enqueue_v1(integer[], jsonb[], text[], integer[], double precision[], integer[], text[])'),
     ('tidemark.jobs_claim_v1(uuid, integer, integer[], double precision, integer)'),
