@@ -36,6 +36,14 @@ pub(crate) enum Column {
     Reps,
     /// The repetitions of one of several sets of the row.
     SetReps,
+    /// The exercise of one of several groups of columns of the row.
+    ExerciseGroup,
+    /// The weight of all sets of such a group.
+    GroupWeight,
+    /// The repetitions of one set of such a group.
+    GroupSet,
+    /// Known for its unit, which tells that of a weight in two.
+    BodyWeight,
     /// A summary of the row's sets, which tells those that were left out.
     SetsDone,
     /// Repetitions or a time, told by the word after the number.
@@ -49,6 +57,8 @@ pub(crate) enum Column {
     Rpe,
     /// Known, and nothing of it is imported.
     Ignored,
+    /// Without a name, as a delimiter at the end of each line makes one; nothing may be in it.
+    Nameless,
 }
 
 impl Column {
@@ -75,6 +85,10 @@ impl Column {
             "reps" => Self::Reps,
             "set_reps" => Self::SetReps,
             "sets_done" => Self::SetsDone,
+            "exercise_group" => Self::ExerciseGroup,
+            "group_weight" => Self::GroupWeight,
+            "group_set" => Self::GroupSet,
+            "body_weight" => Self::BodyWeight,
             "reps_or_time" => Self::RepsOrTime,
             "weight_or_distance" => Self::WeightOrDistance,
             "distance" => Self::Distance,
@@ -89,12 +103,12 @@ impl Column {
 
     /// Whether the column holds free text, in which a comma may stand.
     pub(crate) fn is_text(self) -> bool {
-        matches!(self, Self::Title | Self::WorkoutNotes | Self::Exercise | Self::SetNotes)
+        matches!(self, Self::Title | Self::WorkoutNotes | Self::Exercise | Self::Category | Self::SetNotes)
     }
 
     /// Whether nothing of the column is imported.
     fn is_left_out(self) -> bool {
-        matches!(self, Self::Ignored | Self::Category)
+        matches!(self, Self::Ignored | Self::Category | Self::Nameless)
     }
 }
 
@@ -137,6 +151,9 @@ static NAMES: LazyLock<HashMap<(Format, String), (Column, Stated)>> = LazyLock::
 /// What a name means in a format, and the number in it.
 fn meaning_of(format: Format, name: &str) -> Option<(Column, Stated, Option<u32>)> {
     let name = folded(name);
+    if name.is_empty() {
+        return Some((Column::Nameless, Stated::Nothing, None));
+    }
     let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
     let start = name.find(|character: char| character.is_ascii_digit()).unwrap_or(name.len());
     let end = start + digits(&name[start..]);
@@ -158,8 +175,10 @@ pub(crate) fn usual_name(format: Format, column: Column) -> Option<String> {
 pub(crate) struct Field {
     pub(crate) column: Column,
     pub(crate) stated: Stated,
-    /// Which of several sets of a row it belongs to.
+    /// The number in its name: which of several sets of a row it belongs to.
     pub(crate) number: Option<u32>,
+    /// The number of the group of columns in which it stands, if the row has several exercises.
+    pub(crate) group: Option<u32>,
     pub(crate) name: String,
 }
 
@@ -190,19 +209,24 @@ impl Layout {
             return Err(Mismatch::OtherFormat(missing));
         }
         let mut fields: Vec<Field> = Vec::new();
+        let mut group = None;
         for (index, (meaning, name)) in found.iter().zip(header).enumerate() {
             let (column, stated, number) = meaning.ok_or(Mismatch::Unknown(index))?;
+            if column == Column::ExerciseGroup {
+                group = number;
+            }
             let same = |field: &Field| {
-                let has_a_column_per_unit = matches!(column, Column::Weight | Column::SetWeight | Column::Distance)
-                    && field.stated != stated
-                    && field.stated != Stated::Nothing
-                    && stated != Stated::Nothing;
-                field.column == column && field.number == number && !has_a_column_per_unit
+                let has_a_column_per_unit =
+                    matches!(column, Column::Weight | Column::SetWeight | Column::GroupWeight | Column::Distance)
+                        && field.stated != stated
+                        && field.stated != Stated::Nothing
+                        && stated != Stated::Nothing;
+                (field.column, field.number, field.group) == (column, number, group) && !has_a_column_per_unit
             };
             if !column.is_left_out() && fields.iter().any(same) {
                 return Err(Mismatch::Repeated(index));
             }
-            fields.push(Field { column, stated, number, name: name.trim().to_owned() });
+            fields.push(Field { column, stated, number, group, name: name.trim().to_owned() });
         }
         Ok(Self { fields })
     }

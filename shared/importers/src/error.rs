@@ -92,6 +92,14 @@ pub enum ImportError {
         /// The column as named in the header, shortened to 60 characters.
         column: String,
     },
+    /// Something stands under no name.
+    #[error("line {line}: the header gives column {place} no name and something is in it; name or remove the column")]
+    Nameless {
+        /// Physical line where the row starts.
+        line: u64,
+        /// Place of the column, counted from 1.
+        place: usize,
+    },
     /// Two columns of the header mean the same.
     #[error("column {column}: the {format} header has this column twice, perhaps in two units; remove one of them")]
     RepeatedColumn {

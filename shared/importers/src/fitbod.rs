@@ -9,6 +9,7 @@ use crate::{
     format::{Grouping, Reader},
     row::Row,
     timestamp,
+    unquoted_commas::fits_unit_or_number,
     words::{Meaning, meaning},
 };
 
@@ -16,8 +17,10 @@ pub(crate) const READER: Reader = Reader {
     format: Format::Fitbod,
     required: &[Column::Start, Column::Exercise, Column::Reps, Column::Weight, Column::Warmup],
     read,
-    fits: None,
+    fits: Some(fits),
     grouping: Grouping::Start,
+    has_regional_dates: false,
+    has_short_rows: false,
 };
 
 fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, ImportError> {
@@ -50,5 +53,14 @@ fn set_kind(cell: &str) -> Result<SetKind, CellProblem> {
         Some(_) => Ok(SetKind::Normal),
         None if cell.is_empty() => Ok(SetKind::Normal),
         None => Err(CellProblem::UnknownSetKind),
+    }
+}
+
+/// Whether the cell is what the column holds, to find out where a comma without quotes belongs.
+fn fits(column: Column, cell: &str) -> bool {
+    match column {
+        Column::Start => timestamp::with_offset(cell).is_ok(),
+        Column::Warmup => set_kind(cell).is_ok(),
+        _ => fits_unit_or_number(column, cell),
     }
 }

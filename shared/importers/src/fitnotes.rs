@@ -10,14 +10,17 @@ use crate::{
     format::{Grouping, Reader},
     row::Row,
     timestamp,
+    unquoted_commas::fits_unit_or_number,
 };
 
 pub(crate) const READER: Reader = Reader {
     format: Format::FitNotes,
     required: &[Column::Start, Column::Exercise, Column::Category, Column::Weight, Column::Reps],
     read,
-    fits: None,
+    fits: Some(fits),
     grouping: Grouping::Start,
+    has_regional_dates: false,
+    has_short_rows: false,
 };
 
 fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, ImportError> {
@@ -42,4 +45,16 @@ fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, 
         }],
         ..WorkoutRow::of(start)
     })))
+}
+
+/// Whether the cell is what the column holds. FitNotes writes names such as `Overhead Press (Each Side, Dumbbells)` without
+/// quotes.
+fn fits(column: Column, cell: &str) -> bool {
+    match column {
+        Column::Start => timestamp::numeric_date(cell).is_ok(),
+        Column::Seconds => duration::with_colons(cell).is_ok(),
+        // The letters of what the exercise is measured by.
+        Column::Ignored => cell.bytes().all(|byte| matches!(byte, b'w' | b'r' | b'd' | b't')),
+        _ => fits_unit_or_number(column, cell),
+    }
 }

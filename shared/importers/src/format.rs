@@ -10,7 +10,7 @@ use crate::{
     column::{Column, Layout, Mismatch, usual_name},
     fitbod, fitnotes, gymbook, hevy,
     row::Row,
-    strong, stronglifts,
+    strong, stronglifts, stronglifts_rows,
 };
 
 /// An export format. Serialised and shown as the name of its application.
@@ -52,7 +52,9 @@ impl Format {
 
     /// The names of all known formats, for messages.
     pub(crate) fn known() -> String {
-        READERS.iter().map(|reader| reader.format.to_string()).collect::<Vec<_>>().join(", ")
+        let mut names: Vec<String> = READERS.iter().map(|reader| reader.format.to_string()).collect();
+        names.dedup();
+        names.join(", ")
     }
 }
 
@@ -86,6 +88,10 @@ pub(crate) struct Reader {
     pub(crate) fits: Option<fn(Column, &str) -> bool>,
     /// What rows of one workout have in common, beside its title.
     pub(crate) grouping: Grouping,
+    /// Whether dates are written as the region of the phone has them, so that their order is learned from the file.
+    pub(crate) has_regional_dates: bool,
+    /// Whether rows end with their last filled cell.
+    pub(crate) has_short_rows: bool,
 }
 
 /// What rows of one workout have in common, beside its title.
@@ -97,8 +103,15 @@ pub(crate) enum Grouping {
     Day,
 }
 
-const READERS: &[&Reader] =
-    &[&strong::READER, &hevy::READER, &fitnotes::READER, &stronglifts::READER, &fitbod::READER, &gymbook::READER];
+const READERS: &[&Reader] = &[
+    &strong::READER,
+    &hevy::READER,
+    &fitnotes::READER,
+    &stronglifts::READER,
+    &stronglifts_rows::READER,
+    &fitbod::READER,
+    &gymbook::READER,
+];
 
 /// Delimiters an export may be written with.
 const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];

@@ -22,6 +22,8 @@ pub(crate) const READER: Reader = Reader {
     read,
     fits: None,
     grouping: Grouping::Day,
+    has_regional_dates: true,
+    has_short_rows: false,
 };
 
 fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, ImportError> {

@@ -19,6 +19,8 @@ pub(crate) const READER: Reader = Reader {
     read,
     fits: None,
     grouping: Grouping::Start,
+    has_regional_dates: false,
+    has_short_rows: false,
 };
 
 /// Largest number of a superset that is accepted; Hevy counts them from 0 in each workout.

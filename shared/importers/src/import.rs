@@ -9,7 +9,7 @@ use crate::{
     assembly::{Assembly, Reading},
     column::{Column, Layout},
     data::folded,
-    format::{Grouping, Recognised, recognise},
+    format::{Recognised, recognise},
     quoting,
     row::Row,
     table::Table,
@@ -122,10 +122,7 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Import, ImportError
     let Recognised { reader, layout, delimiter } = recognise(text)?;
     quoting::check(text, delimiter)?;
 
-    let order = match reader.grouping {
-        Grouping::Day => date_order(text, delimiter, &layout)?,
-        Grouping::Start => DateOrder::Unknown,
-    };
+    let order = if reader.has_regional_dates { date_order(text, delimiter, &layout)? } else { DateOrder::Unknown };
     let mut table = Table::open(text, delimiter);
     let mut assembly = Assembly::new(reader);
     let mut record = csv::StringRecord::new();
@@ -145,10 +142,18 @@ pub fn parse(bytes: &[u8], options: &ParseOptions) -> Result<Import, ImportError
             Some(false) => return Err(ImportError::OtherHeader { line }),
             None => {}
         }
+        while reader.has_short_rows && record.len() < expected {
+            record.push_field("");
+        }
         if record.len() != expected {
             let mended = reader.fits.and_then(|fits| unquoted_commas::mend(&record, &columns, fits));
             let found = record.len();
             record = mended.ok_or(ImportError::ColumnCount { line, expected, found })?;
+        }
+        let under_no_name =
+            |(_, (column, cell)): &(usize, (&Column, &str))| **column == Column::Nameless && !cell.trim().is_empty();
+        if let Some((index, _)) = columns.iter().zip(&record).enumerate().find(under_no_name) {
+            return Err(ImportError::Nameless { line, place: index + 1 });
         }
         match (reader.read)(&Row { line, layout: &layout, order, cells: &record }, options)? {
             Reading::Skip(reason) => assembly.skip(line, reason),

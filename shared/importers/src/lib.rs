@@ -23,7 +23,7 @@
 //! | `text.rs`, `quoting.rs`, `table.rs` | bytes to rows: encoding, quotes, delimiter, physical lines |
 //! | `format.rs`, `column.rs` | which export it is and which column holds what |
 //! | `row.rs`, `number.rs`, `timestamp.rs`, `duration.rs`, `distance.rs` | cells to values |
-//! | `strong.rs`, `hevy.rs`, `fitnotes.rs`, `stronglifts.rs`, `fitbod.rs`, `gymbook.rs` | one export format each: the columns it needs and how a row is read |
+//! | `strong.rs`, `hevy.rs`, `fitnotes.rs`, `stronglifts.rs`, `stronglifts_rows.rs`, `fitbod.rs`, `gymbook.rs` | one shape of exports each: the columns it needs and how a row is read |
 //! | `data.rs`, `month_names.rs`, `words.rs` | what applications write in each language: the tables of `data/` |
 //! | `two_units.rs` | which of two units a weight was typed in, where both are written |
 //! | `unquoted_commas.rs` | rows of Strong whose text holds commas without quotes |
@@ -54,6 +54,7 @@ mod skip;
 pub mod storing;
 mod strong;
 mod stronglifts;
+mod stronglifts_rows;
 mod table;
 mod text;
 mod timestamp;

@@ -22,6 +22,9 @@ pub(crate) const WEIGHT_MAX: i64 = 999_999;
 /// Longest set or workout accepted, in seconds: 365 days, as in a saved workout. What is merely suspect is stored and flagged elsewhere.
 pub(crate) const DURATION_SECONDS_MAX: i64 = 365 * 24 * 3600;
 
+/// Most characters of the name of an exercise.
+pub(crate) const EXERCISE_CHARACTERS_MAX: usize = 200;
+
 /// The cells of one row and what each of them is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row<'row> {
@@ -89,7 +92,8 @@ impl<'row> Row<'row> {
         }
     }
 
-    fn error_in(&self, field: &Field, problem: CellProblem) -> ImportError {
+    /// The error of a cell that is known by its field.
+    pub(crate) fn error_in(&self, field: &Field, problem: CellProblem) -> ImportError {
         ImportError::Cell { line: self.line, column: field.name.clone(), problem }
     }
 
@@ -119,7 +123,8 @@ impl<'row> Row<'row> {
         number::whole(cell, 0, REPS_MAX).map_err(|problem| self.error_in(field, problem))
     }
 
-    fn typed_weight(
+    /// A cell as the weight that it is, in the unit that its column or its row states; and whether neither does.
+    pub(crate) fn typed_weight(
         &self,
         (cell, field): (&str, &Field),
         options: &ParseOptions,
@@ -198,6 +203,12 @@ impl<'row> Row<'row> {
         Ok(text)
     }
 
+    /// The filled cells of a kind in a group of columns.
+    pub(crate) fn in_group(&self, column: Column, group: u32) -> Vec<(&'row str, &'row Field)> {
+        let cells = self.layout.fields.iter().zip(self.cells).map(|(field, cell)| (cell.trim(), field));
+        cells.filter(|(cell, field)| field.column == column && field.group == Some(group) && !cell.is_empty()).collect()
+    }
+
     /// The title of the workout.
     pub(crate) fn title(&self) -> Result<&'row str, ImportError> {
         self.limited(Column::Title, 500)
@@ -211,7 +222,7 @@ impl<'row> Row<'row> {
     /// The name of the exercise, which must not be blank.
     pub(crate) fn exercise(&self) -> Result<String, ImportError> {
         self.required_text(Column::Exercise)?;
-        self.limited(Column::Exercise, 200).map(str::to_owned)
+        self.limited(Column::Exercise, EXERCISE_CHARACTERS_MAX).map(str::to_owned)
     }
 
     /// The rating of perceived exertion, 0 to 10.

@@ -12,7 +12,8 @@ use crate::{
     number,
     row::Row,
     timestamp,
-    words::{Meaning, meaning, means},
+    unquoted_commas::fits_unit_or_number,
+    words::{Meaning, means},
 };
 
 pub(crate) const READER: Reader = Reader {
@@ -21,6 +22,8 @@ pub(crate) const READER: Reader = Reader {
     read,
     fits: Some(fits),
     grouping: Grouping::Start,
+    has_regional_dates: false,
+    has_short_rows: false,
 };
 
 fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, ImportError> {
@@ -102,8 +105,6 @@ fn fits(column: Column, cell: &str) -> bool {
         Column::Start => timestamp::local(cell).is_ok(),
         Column::WorkoutDuration => duration::in_words(cell).is_ok() || duration::in_seconds(cell).is_ok(),
         Column::SetOrder => set_order(cell).is_ok(),
-        Column::WeightUnit => cell.is_empty() || meaning(cell, &[Meaning::Kilogram, Meaning::Pound]).is_some(),
-        Column::DistanceUnit => cell.is_empty() || distance::Unit::of(cell).is_some(),
-        _ => number::decimal(cell, i64::MIN, i64::MAX).is_ok(),
+        _ => fits_unit_or_number(column, cell),
     }
 }

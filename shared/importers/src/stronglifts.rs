@@ -20,6 +20,8 @@ pub(crate) const READER: Reader = Reader {
     read,
     fits: None,
     grouping: Grouping::Start,
+    has_regional_dates: false,
+    has_short_rows: false,
 };
 
 fn read<'row>(row: &Row<'row>, options: &ParseOptions) -> Result<Reading<'row>, ImportError> {

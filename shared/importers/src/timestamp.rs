@@ -125,11 +125,18 @@ pub(crate) fn with_month_name(cell: &str) -> Result<DateTime, CellProblem> {
         .collect();
     let clock_at = words.iter().position(|word| word.contains(':')).ok_or(CellProblem::NotADate)?;
     let (mut year, mut month, mut day) = (None, None, None);
+    let mut half_of_day = "";
     for word in &words[..clock_at] {
-        let word = word.trim_end_matches('.');
+        // Korean and Japanese write year and day with their words behind the numbers.
+        let word = word.trim_end_matches(['.', '년', '일', '年', '日']);
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
         let place = match word.len() {
             _ if means(word, Meaning::Filler) => continue,
+            // Korean writes it before the time.
+            _ if meaning(word, &[Meaning::BeforeNoon, Meaning::AfterNoon]).is_some() => {
+                half_of_day = word;
+                continue;
+            }
             4 if is_number => &mut year,
             1..=2 if is_number => &mut day,
             _ if is_number => return Err(CellProblem::NotADate),
@@ -146,7 +153,7 @@ pub(crate) fn with_month_name(cell: &str) -> Result<DateTime, CellProblem> {
         }
     }
     let (Some(year), Some(month), Some(day)) = (year, month, day) else { return Err(CellProblem::NotADate) };
-    Ok(date(year, i16::from(month), day)?.to_datetime(clock(&words[clock_at..].join(" "))?))
+    Ok(date(year, i16::from(month), day)?.to_datetime(clock(&(words[clock_at..].join(" ") + half_of_day))?))
 }
 
 /// `16:46`, `16:46:13`, `4:46 PM`, `4:46:13 p.m.`
@@ -248,6 +255,8 @@ mod tests {
             "15 de set. de 2025, 07:48",
             "15 Eyl 2025, 07:48",
             "15 9월 2025, 07:48",
+            "2025년 9월 15일 오전 7:48",
+            "2025年 9月 15日 07:48",
             "15 9月 2025, 07:48",
             "2025-09-15 07:48:00",
         ] {

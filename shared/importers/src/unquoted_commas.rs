@@ -8,10 +8,23 @@
 
 use csv::StringRecord;
 
-use crate::column::Column;
+use crate::{
+    column::Column,
+    distance, number,
+    words::{Meaning, meaning},
+};
 
 /// Most commas that are looked for in one row; a row with more is damaged, and the ways to join grow fast.
 const EXTRA_COMMAS_MAX: usize = 8;
+
+/// Whether the cell is a unit, where the column holds units, and a number or blank where it holds anything else.
+pub(crate) fn fits_unit_or_number(column: Column, cell: &str) -> bool {
+    match column {
+        Column::WeightUnit => cell.is_empty() || meaning(cell, &[Meaning::Kilogram, Meaning::Pound]).is_some(),
+        Column::DistanceUnit => cell.is_empty() || distance::Unit::of(cell).is_some(),
+        _ => number::decimal(cell, i64::MIN, i64::MAX).is_ok(),
+    }
+}
 
 /// The row with as many cells as there are columns, if only one such row makes sense.
 pub(crate) fn mend(record: &StringRecord, columns: &[Column], fits: fn(Column, &str) -> bool) -> Option<StringRecord> {

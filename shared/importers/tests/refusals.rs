@@ -196,3 +196,12 @@ fn a_hundred_megabytes_in_a_single_line_are_refused() {
     after_header.extend_from_slice(&bytes[..CELL_BYTES_MAX + 1]);
     assert_eq!(refusal(&after_header), ImportError::CellTooLong { line: 2 });
 }
+
+#[test]
+fn a_column_without_a_name_is_accepted_as_long_as_nothing_is_in_it() {
+    let file = |last: &str| format!("{FITNOTES},\n2024-03-01,Bench,Chest,60,kgs,5,,,,{last}\n");
+    assert_eq!(parse(file("").as_bytes(), &ParseOptions::default()).unwrap().rows, 1);
+    let error = refusal(file("secret").as_bytes());
+    assert_eq!(error, ImportError::Nameless { line: 2, place: 10 });
+    assert!(error.to_string().contains("column 10 no name"), "{error}");
+}
