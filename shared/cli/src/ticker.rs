@@ -25,9 +25,6 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Invocations of one function that may overlap, as reserved concurrency limits them in the cloud.
 const CONCURRENCY: usize = 4;
 
-/// Everything that ticks.
-const TICKING: [Function; 4] = [Function::Claim, Function::Compute, Function::Publish, Function::Work];
-
 /// The invocations of one function: as many execution environments as overlap, each with its own connection.
 struct Environments {
     function: Function,
@@ -44,7 +41,7 @@ pub(crate) async fn run(
 ) -> anyhow::Result<()> {
     let registry = Arc::new(registry);
     let mut environments = HashMap::new();
-    for function in TICKING {
+    for function in Function::TICKING {
         let connector = database.worker_connector(function.as_str())?;
         let idle = (0..CONCURRENCY).map(|_slot| Connection::new(Arc::clone(&connector))).collect();
         let slots = Arc::new(Semaphore::new(CONCURRENCY));
@@ -60,7 +57,7 @@ pub(crate) async fn run(
             _stopped = stop.wait_for(|stopped| *stopped) => break,
         }
         while under_way.try_join_next().is_some() {}
-        for function in TICKING {
+        for function in Function::TICKING {
             if let Some(environment) = environments.get(&function) {
                 under_way.spawn(Arc::clone(environment).invoke_once());
             }

@@ -19,6 +19,9 @@ impl Function {
     /// Every function of the pipeline, in the order in which work passes through them.
     pub const ALL: [Self; 3] = [Self::Claim, Self::Compute, Self::Publish];
 
+    /// Everything that ticks.
+    pub const TICKING: [Self; 4] = [Self::Claim, Self::Compute, Self::Publish, Self::Work];
+
     /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -1,5 +1,7 @@
 //! `tidemark tick`: one invocation of a function, through the same handler as in the cloud.
 
+mod lambda;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,11 +17,19 @@ use crate::refusal::{CHECK_THE_SERVER, not_let_in};
 /// Options of `tidemark tick`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example (a timer that runs this every second replaces the schedule in the cloud):\n  \
-    tidemark tick claim && tidemark tick compute && tidemark tick publish; tidemark tick work")]
+    tidemark tick claim && tidemark tick compute && tidemark tick publish; tidemark tick work\n\n\
+    Example (`cargo lambda watch` runs the functions, and this is their schedule):\n  \
+    tidemark tick --lambda http://127.0.0.1:9000 --seconds 3600")]
 pub(crate) struct Options {
-    /// Which function
-    #[arg(value_enum)]
-    function: Name,
+    /// Which function; with --lambda all of them unless one is named
+    #[arg(value_enum, required_unless_present = "lambda")]
+    function: Option<Name>,
+    /// Let a local Lambda run the functions instead, by its address
+    #[arg(long, value_name = "URL", conflicts_with = "deadline")]
+    lambda: Option<String>,
+    /// With --lambda: a tick each second, for so many seconds
+    #[arg(long, default_value_t = 1, value_name = "SECS", requires = "lambda")]
+    seconds: u64,
     /// How long the invocation may take, in seconds
     #[arg(long, default_value_t = 900, value_name = "SECS")]
     deadline: u64,
@@ -38,14 +48,25 @@ enum Name {
     Work,
 }
 
+impl From<Name> for Function {
+    fn from(name: Name) -> Self {
+        match name {
+            Name::Claim => Self::Claim,
+            Name::Compute => Self::Compute,
+            Name::Publish => Self::Publish,
+            Name::Work => Self::Work,
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) async fn run(options: &Options, source: &Source, output: Output) -> anyhow::Result<ExitCode> {
-    let function = match options.function {
-        Name::Claim => Function::Claim,
-        Name::Compute => Function::Compute,
-        Name::Publish => Function::Publish,
-        Name::Work => Function::Work,
-    };
+    let named = options.function.map(Function::from);
+    if let Some(url) = &options.lambda {
+        return lambda::run(url, &named.map_or(Function::TICKING.to_vec(), |one| vec![one]), options.seconds, output)
+            .await;
+    }
+    let function = named.ok_or_else(|| Failure::usage("no function is named", "run `tidemark tick --help`"))?;
     let registry = handlers()?;
     let database = source.open()?;
     let mut connection = database.worker(function.as_str())?;
