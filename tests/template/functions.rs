@@ -9,6 +9,8 @@ use serde_json::json;
 use crate::template::Template;
 use crate::tools::root;
 
+const GUIDE: &str = include_str!("../../docs/DEPLOY.md");
+
 pub(crate) fn one_for_each_folder(template: &Template) -> Vec<String> {
     let folders: BTreeSet<String> = fs::read_dir(root().join("functions"))
         .unwrap()
@@ -79,4 +81,10 @@ fn gather(folder: &Path, code: &mut String) {
             code.push_str(&fs::read_to_string(path).unwrap());
         }
     }
+}
+
+pub(crate) fn parameters_are_described(template: &Template) -> Vec<String> {
+    let names = template.0["Parameters"].as_object().into_iter().flatten().map(|(name, _)| name);
+    let unknown = names.filter(|name| !GUIDE.contains(&format!("`{name}`")));
+    unknown.map(|name| format!("docs/DEPLOY.md does not say what {name} is")).collect()
 }

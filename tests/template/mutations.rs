@@ -49,6 +49,7 @@ fn mutations() -> Vec<(&'static str, &'static str, Value)> {
             "",
             json!("x"),
         ),
+        of("the guide describes every parameter", "/Parameters/Region", "", json!({"Type": "String"})),
         of("timeouts exceed the largest budgets", "/Resources/ComputeFunction/Properties/Timeout", "", json!(600)),
         of("timeouts exceed the largest budgets", "/Resources/PublishFunction/Properties/Timeout", "", json!(9)),
         of("timeouts exceed the largest budgets", "/Resources/WorkFunction/Properties/Timeout", "", json!(1000)),

@@ -7,11 +7,12 @@ use crate::{alarms, budgets, connections, functions, logs, policies, schedule, s
 pub(crate) type Rule = fn(&Template) -> Vec<String>;
 
 /// All of them.
-pub(crate) const RULES: [(&str, Rule); 16] = [
+pub(crate) const RULES: [(&str, Rule); 17] = [
     ("one function for each folder of functions/", functions::one_for_each_folder),
     ("functions are built by cargo-lambda for arm64", functions::built_for_arm),
     ("no tick is tried again", functions::ticks_are_not_tried_again),
     ("variables are those that the code reads", functions::variables_are_read),
+    ("the guide describes every parameter", functions::parameters_are_described),
     ("timeouts exceed the largest budgets", budgets::timeouts_exceed_budgets),
     ("no budget stands in the template", budgets::no_budget_is_repeated),
     ("connections stay below the worker's limit", connections::below_the_limit),
