@@ -6,15 +6,18 @@ use serde_json::{Value, json};
 
 use crate::template::{Resource, Template, strings};
 
+const RUNBOOK: &str = include_str!("../../docs/OPERATIONS.md");
 const FIGURES: &str = include_str!("../../shared/runtime/src/figures.rs");
 
 /// Metrics that Amazon publishes and that are looked at here.
-const PLATFORM: [(&str, &str); 5] = [
+const PLATFORM: [(&str, &str); 7] = [
     ("AWS/Lambda", "Invocations"),
     ("AWS/Lambda", "Errors"),
     ("AWS/Lambda", "Throttles"),
     ("AWS/Lambda", "Duration"),
     ("AWS/States", "ExecutionsFailed"),
+    ("AWS/States", "ExecutionsTimedOut"),
+    ("AWS/States", "ExecutionThrottled"),
 ];
 
 /// The functions at whose metric an alarm looks.
@@ -94,6 +97,23 @@ fn dashboard(template: &Template) -> Vec<String> {
             if !is_published(namespace, name) {
                 wrong.push(format!("{}: nobody publishes {namespace} {name}", dashboard.name));
             }
+        }
+    }
+    wrong
+}
+
+/// Every alarm says what to do next; where that is a section of the runbook, it is there.
+pub(crate) fn say_what_is_next(template: &Template) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for alarm in template.resources("AWS::CloudWatch::Alarm") {
+        let description = alarm.property("/AlarmDescription").as_str().unwrap_or_default();
+        let Some((_what, next)) = description.split_once("Next: ") else {
+            wrong.push(format!("{} does not say what is next", alarm.name));
+            continue;
+        };
+        let section = next.strip_prefix("docs/OPERATIONS.md, ").map(|section| section.trim_end_matches('.'));
+        if section.is_some_and(|section| !RUNBOOK.lines().any(|line| line == format!("## {section}"))) {
+            wrong.push(format!("{}: docs/OPERATIONS.md has no section {section:?}", alarm.name));
         }
     }
     wrong

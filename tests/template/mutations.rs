@@ -49,6 +49,18 @@ fn mutations() -> Vec<(&'static str, &'static str, Value)> {
             "",
             json!("x"),
         ),
+        of(
+            "alarms say what is next",
+            "/Resources/StaleAlarm/Properties/AlarmDescription",
+            "",
+            json!("Something waits."),
+        ),
+        of(
+            "alarms say what is next",
+            "/Resources/StaleAlarm/Properties/AlarmDescription",
+            "",
+            json!("It waits. Next: docs/OPERATIONS.md, stale."),
+        ),
         of("the guide describes every parameter", "/Parameters/Region", "", json!({"Type": "String"})),
         of("timeouts exceed the largest budgets", "/Resources/ComputeFunction/Properties/Timeout", "", json!(600)),
         of("timeouts exceed the largest budgets", "/Resources/PublishFunction/Properties/Timeout", "", json!(9)),

@@ -7,7 +7,7 @@ use crate::{alarms, budgets, connections, functions, logs, policies, schedule, s
 pub(crate) type Rule = fn(&Template) -> Vec<String>;
 
 /// All of them.
-pub(crate) const RULES: [(&str, Rule); 17] = [
+pub(crate) const RULES: [(&str, Rule); 18] = [
     ("one function for each folder of functions/", functions::one_for_each_folder),
     ("functions are built by cargo-lambda for arm64", functions::built_for_arm),
     ("no tick is tried again", functions::ticks_are_not_tried_again),
@@ -25,6 +25,7 @@ pub(crate) const RULES: [(&str, Rule); 17] = [
     ("the plan reaches the functions that tick", schedule::plan_reaches_functions),
     ("logs are kept for a time", logs::kept_for_a_time),
     ("alarms look at what there is", alarms::look_at_what_there_is),
+    ("alarms say what is next", alarms::say_what_is_next),
 ];
 
 #[test]
